@@ -1,0 +1,58 @@
+//! Every limit of killpoint, in one place. Units stand last in the name. Hitting one is never a pass: the report names it.
+
+/// Lives of one trial, when the scenario sets no `lives_max`.
+pub const LIVES_MAX_DEFAULT: u32 = 5;
+/// The most lives a scenario may ask for.
+pub const LIVES_MAX: u32 = 1_000;
+/// Time one life may take, when the scenario sets no `life_timeout`.
+pub const LIFE_TIMEOUT_DEFAULT_MS: u64 = 60_000;
+/// The longest `life_timeout` a scenario may ask for (one day).
+pub const LIFE_TIMEOUT_MAX_MS: u64 = 86_400_000;
+/// How long the sandbox listens on after the last life, when something that could still act was seen.
+pub const DRAIN_DEFAULT_MS: u64 = 500;
+/// How long a descendant may live on, without doing anything, after the first process of a life has exited.
+pub const LINGER_DEFAULT_MS: u64 = 2_000;
+/// How long requests that were under way when a life ended may take to settle.
+pub const SETTLE_MAX_MS: u64 = 10_000;
+/// Time one setup command may take.
+pub const SETUP_TIMEOUT_MS: u64 = 1_800_000;
+/// How often a point that was not reached is tried again before it is called unreached.
+pub const POINT_TRIES_MAX: u32 = 6;
+/// Counted calls of one life; a life that makes more is ended and its census is incomplete.
+pub const CALLS_PER_LIFE_MAX: u64 = 5_000_000;
+/// Crash points one census keeps.
+pub const POINTS_PER_CENSUS_MAX: usize = 200_000;
+/// Bytes of output kept of one life; a life that prints more is ended.
+pub const OUTPUT_PER_LIFE_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of a write to the terminal that are looked at for an `output:` point.
+pub const OUTPUT_LINE_MAX_BYTES: usize = 64 * 1024;
+/// Bytes of a path read out of a traced process.
+pub const PATH_MAX_BYTES: usize = 4_096;
+/// Processes and threads alive in one life.
+pub const TASKS_PER_LIFE_MAX: usize = 10_000;
+/// Bytes of one request body the sandbox reads.
+pub const BODY_MAX_BYTES: usize = 8 * 1024 * 1024;
+/// Bytes of the head of one request.
+pub const HEAD_MAX_BYTES: usize = 64 * 1024;
+/// Longest idempotency key (Stripe documents 255 characters).
+pub const KEY_MAX_CHARS: usize = 255;
+/// Time a client may take to send the head and the body of one request.
+pub const REQUEST_READ_TIMEOUT_MS: u64 = 60_000;
+/// Open connections of one sandbox.
+pub const CONNECTIONS_MAX: usize = 4_096;
+/// Requests one trial may make.
+pub const REQUESTS_PER_TRIAL_MAX: u64 = 1_000_000;
+/// Bytes of a scenario file.
+pub const SCENARIO_MAX_BYTES: u64 = 1024 * 1024;
+/// Cells of one matrix.
+pub const MATRIX_CELLS_MAX: usize = 256;
+/// Trials that run side by side.
+pub const JOBS_MAX: usize = 256;
+/// Trials a sample may ask for.
+pub const TRIALS_MAX: u64 = 10_000_000;
+/// Files a `dir_copy` may hold.
+pub const DIR_COPY_FILES_MAX: usize = 20_000;
+/// Bytes a `dir_copy` may hold.
+pub const DIR_COPY_MAX_BYTES: u64 = 512 * 1024 * 1024;
+/// Lines of a life's output shown in a finding.
+pub const OUTPUT_TAIL_LINES: usize = 12;

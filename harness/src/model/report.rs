@@ -1,0 +1,184 @@
+//! The report of a run: `report.json`, schema `killpoint.report/1`. A contract; fields are only ever added.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::call::Notice;
+use super::finding::Finding;
+use super::point::Point;
+use super::scenario::Scope;
+use super::verdict::Judgement;
+
+/// The name and version of the report's schema.
+pub const SCHEMA: &str = "killpoint.report/1";
+
+/// What a run found, as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Always `killpoint.report/1`.
+    pub schema: String,
+    /// The version of killpoint that wrote it.
+    pub killpoint_version: String,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The scenario's file, as it was given; `None` for `killpoint run -- CMD`.
+    pub scenario_file: Option<String>,
+    /// The seed of the run.
+    pub seed: u64,
+    /// When it started, in UTC, RFC 3339.
+    pub started_at: String,
+    /// What kind of failure was looked at.
+    pub scope: Scope,
+    /// What the points were: `syscall`.
+    pub level: Level,
+    /// How the trials were made: `kill`.
+    pub mode: Mode,
+    /// What came out.
+    pub verdict: RunVerdict,
+    /// The crash points of the plan.
+    pub points: PointCounts,
+    /// Durable states.
+    pub states: StateCounts,
+    /// Trials.
+    pub trials: TrialCounts,
+    /// Lives, of all trials and baselines.
+    pub lives: u64,
+    /// Wall time of the run, in milliseconds.
+    pub wall_ms: u64,
+    /// CPU time of the workflows' processes, in milliseconds.
+    pub target_cpu_ms: u64,
+    /// CPU time of killpoint itself, in milliseconds.
+    pub harness_cpu_ms: u64,
+    /// The effects of the baselines.
+    pub effects: Vec<BaselineEffect>,
+    /// What is wrong, the worst first.
+    pub findings: Vec<Finding>,
+    /// One campaign for each cell of the matrix.
+    pub cells: Vec<Cell>,
+    /// Points that were not reached, although they were tried again.
+    pub unreached: Vec<UnreachedPoint>,
+    /// What lies outside of what was shown, one sentence each.
+    pub outside: Vec<String>,
+}
+
+/// What the points were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// System calls of the whole tree, joined with the sandbox's log.
+    Syscall,
+}
+
+/// How the trials were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A real SIGKILL for each trial.
+    Kill,
+}
+
+/// What came out of a run or of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunVerdict {
+    /// Every point reached, every promise kept.
+    Clean,
+    /// Promises were broken.
+    Findings,
+    /// Nothing was injected, points were not reached, or something kept it from being judged.
+    Inconclusive,
+    /// The uninjured workflow breaks its own promises.
+    BaselineBroken,
+}
+
+/// The crash points of the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PointCounts {
+    /// In the plan.
+    pub total: u64,
+    /// Reached, with the SIGKILL seen to land.
+    pub reached: u64,
+    /// Tried and not reached.
+    pub unreached: u64,
+    /// In the census, of which the plan may be a part.
+    pub census: u64,
+}
+
+/// Durable states.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StateCounts {
+    /// One for each point reached; in kill mode states are not compared.
+    pub raw: u64,
+    /// Told apart. In kill mode as many as `raw`.
+    pub distinct: u64,
+}
+
+/// Trials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialCounts {
+    /// Clean runs that were recorded.
+    pub recorded: u64,
+    /// Lives that were resumed.
+    pub resumed: u64,
+    /// Trials in which a SIGKILL landed at its point.
+    pub killed: u64,
+}
+
+/// An effect of a baseline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BaselineEffect {
+    /// The matrix cell, `name=value` each.
+    pub cell: Vec<String>,
+    /// The promise's name, or the endpoint's where no promise names it.
+    pub promise: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The intent, where it can be read.
+    pub intent: Option<String>,
+    /// The idempotency key.
+    pub key: Option<String>,
+    /// Where the key comes from, as far as it can be told (`none`, `stable`, `changes`); `unknown` before any trial was made.
+    pub key_origin: String,
+    /// SHA-256 of the body, in hexadecimal.
+    pub body_sha256: String,
+    /// The life.
+    pub life: u32,
+    /// The crash point at which it was executed.
+    pub at: Point,
+}
+
+/// One campaign: a cell of the matrix.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Cell {
+    /// `name=value` each; empty where there is no matrix.
+    pub cell: Vec<String>,
+    /// What came out.
+    pub verdict: RunVerdict,
+    /// Why it is not clean, where no finding says so.
+    pub reason: Option<String>,
+    /// The crash points of the plan.
+    pub points: PointCounts,
+    /// Wall time of its clean run, in microseconds.
+    pub baseline_us: u64,
+    /// What the clean run was judged to be.
+    pub baseline: Vec<Judgement>,
+    /// What was noticed in its lives.
+    pub notices: Vec<Notice>,
+    /// What differed between two clean runs.
+    pub not_repeatable: Vec<String>,
+}
+
+/// A point that was not reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnreachedPoint {
+    /// The matrix cell, `name=value` each.
+    pub cell: Vec<String>,
+    /// The point.
+    pub point: Point,
+    /// How often it was tried.
+    pub tries: u32,
+    /// What happened instead.
+    pub reason: String,
+}

@@ -1,0 +1,159 @@
+//! Scenarios: how to start and resume a workflow, what it promises, which faults it must survive, its limits.
+//!
+//! These are the values; the room `scenario` reads them from TOML. Texts may still hold placeholders (`{state}`).
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::promise::Promise;
+use super::schedule::Fault;
+
+/// One scenario, checked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Its name, for people.
+    pub name: String,
+    /// What kind of failure is looked at.
+    pub scope: Scope,
+    /// Its processes; the first one is the workflow.
+    pub roles: Vec<Role>,
+    /// The outside world.
+    pub sandbox: SandboxSpec,
+    /// What it owes; empty: every intent seen in the clean run, as often as there.
+    pub promises: Vec<Promise>,
+    /// Names and values of the matrix, in the order of the file.
+    pub matrix: Vec<(String, Vec<String>)>,
+    /// How it is attacked.
+    pub campaign: CampaignSpec,
+}
+
+/// What kind of failure a scenario looks at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scope {
+    /// A process dies; what it has handed to the kernel stays.
+    #[default]
+    ProcessDeath,
+}
+
+/// One process of a scenario.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Role {
+    /// Its name (`workflow`).
+    pub name: String,
+    /// Its working directory, absolute.
+    pub dir: PathBuf,
+    /// Whether every trial gets its own copy of `dir`, which is then part of its state.
+    pub dir_copy: bool,
+    /// Commands that are run once before the first life, cached by the content of what they read.
+    pub setup: Vec<Vec<String>>,
+    /// More files, relative to `dir`, whose content belongs to the cache key of `setup`.
+    pub setup_reads: Vec<String>,
+    /// Whether `setup` is run in every campaign, because it keeps a cache of its own (`cargo build`, `make`).
+    pub setup_always: bool,
+    /// The command of the first life.
+    pub start: Vec<String>,
+    /// The command of the later lives.
+    pub resume: Vec<String>,
+    /// Environment, on top of killpoint's own.
+    pub env: Vec<(String, String)>,
+    /// Exit codes that say *done*.
+    pub done_exit_codes: Vec<i32>,
+    /// Exit codes that say *I do not know whether it happened; a person must look*.
+    pub unknown_exit_codes: Vec<i32>,
+    /// Whether such a declaration is accepted.
+    pub accept_declared_unknown: bool,
+    /// Globs of paths that are not crash points and whose change is harmless.
+    pub ignore: Vec<String>,
+    /// Time one life may take, in milliseconds.
+    pub life_timeout_ms: u64,
+    /// Lives of one trial.
+    pub lives_max: u32,
+    /// How long the sandbox listens on after the last life where something outside the tree could still act, in milliseconds.
+    pub drain_ms: u64,
+    /// How long a descendant may stay idle after the first process has exited before killpoint ends it, in milliseconds.
+    pub linger_ms: u64,
+}
+
+/// The outside world of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SandboxSpec {
+    /// Whose rules it follows.
+    pub profile: Profile,
+}
+
+/// Whose idempotency rules the sandbox follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Stripe's v1 API: first answer saved once execution began, 500s included; kept 24 hours.
+    #[default]
+    StripeV1,
+}
+
+/// How a scenario is attacked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CampaignSpec {
+    /// Which points are tried.
+    pub strategy: Strategy,
+    /// Which part of the run they come from.
+    pub points: PointRange,
+    /// What is done at them.
+    pub faults: Vec<Fault>,
+    /// Seed of a sample.
+    pub seed: u64,
+    /// Trials of a sample.
+    pub trials: u64,
+    /// How often the uninjured workflow is run first; what differs between the runs is not repeatable.
+    pub twice: bool,
+}
+
+/// Which points are tried.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// Each of them.
+    #[default]
+    Sweep,
+    /// Seeded draws, without repetition until all have been drawn.
+    Sample,
+}
+
+/// Which part of the run the points come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum PointRange {
+    /// The whole run.
+    #[default]
+    All,
+    /// From the receipt of the first promised effect to the end of the run.
+    Window,
+}
+
+impl Scenario {
+    /// The role that is the workflow.
+    #[must_use]
+    pub fn workflow(&self) -> &Role {
+        &self.roles[0]
+    }
+
+    /// The cells of the matrix, each as names and values, in the order of the file. One empty cell where there is no matrix.
+    #[must_use]
+    pub fn cells(&self) -> Vec<Vec<(String, String)>> {
+        let mut cells = vec![Vec::new()];
+        for (name, values) in &self.matrix {
+            cells = cells
+                .iter()
+                .flat_map(|cell| {
+                    values.iter().map(move |value| {
+                        let mut longer: Vec<(String, String)> = cell.clone();
+                        longer.push((name.clone(), value.clone()));
+                        longer
+                    })
+                })
+                .collect();
+        }
+        cells
+    }
+}
