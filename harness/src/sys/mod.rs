@@ -1,1 +1,10 @@
-//! Room sys.
+//! The cellar: ptrace, seccomp, process memory and sockets of other processes. The only `unsafe` of the house.
+//!
+//! It knows no noun of killpoint: numbers, file descriptors and bytes go in and out.
+
+pub mod launch;
+pub mod memory;
+pub mod ptrace;
+pub mod seccomp;
+pub mod signal;
+pub mod socket;

@@ -1,0 +1,123 @@
+//! Who is alive in a life: threads by id, the process each belongs to, and whether it stands still.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use libc::pid_t;
+
+use crate::sys::ptrace::Status;
+
+/// What a thread is doing, as far as the tracer knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// It runs, or has been let go.
+    Running,
+    /// It stands at this stop, which has not been dealt with yet.
+    Held(Status),
+    /// It waits in the kernel for a vfork's child and cannot be stopped; it cannot do anything either.
+    InVfork,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    process: pid_t,
+    state: State,
+}
+
+/// All threads of a life.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    tasks: HashMap<pid_t, Task>,
+    births: BTreeMap<pid_t, u32>,
+    born: u32,
+}
+
+impl Tasks {
+    /// Notes a thread, if it is new. Its process is looked up once. Returns whether it was new.
+    pub fn meet(&mut self, tid: pid_t) -> bool {
+        if self.tasks.contains_key(&tid) {
+            return false;
+        }
+        let process = process_of(tid).unwrap_or(tid);
+        if process == tid || !self.births.contains_key(&process) {
+            self.born += 1;
+            self.births.insert(process, self.born);
+        }
+        self.tasks.insert(tid, Task { process, state: State::Running });
+        true
+    }
+
+    /// The process a thread belongs to.
+    pub fn process(&self, tid: pid_t) -> pid_t {
+        self.tasks.get(&tid).map_or(tid, |task| task.process)
+    }
+
+    /// A process' number in the order of birth, from 1.
+    pub fn birth(&self, process: pid_t) -> u32 {
+        self.births.get(&process).copied().unwrap_or(0)
+    }
+
+    /// Whether a process is one of this life.
+    pub fn is_ours(&self, process: pid_t) -> bool {
+        self.births.contains_key(&process)
+    }
+
+    /// How many processes there have been.
+    pub fn processes_born(&self) -> u32 {
+        self.born
+    }
+
+    /// Sets what a thread is doing.
+    pub fn set(&mut self, tid: pid_t, state: State) {
+        if let Some(task) = self.tasks.get_mut(&tid) {
+            task.state = state;
+        }
+    }
+
+    /// What a thread is doing.
+    pub fn state(&self, tid: pid_t) -> Option<State> {
+        self.tasks.get(&tid).map(|task| task.state)
+    }
+
+    /// A thread has ended.
+    pub fn forget(&mut self, tid: pid_t) {
+        self.tasks.remove(&tid);
+    }
+
+    /// A thread has run a program: it is its process' only thread now, under the process' id.
+    pub fn exec(&mut self, process: pid_t) {
+        self.tasks.retain(|tid, task| task.process != process || *tid == process);
+        self.meet(process);
+    }
+
+    /// How many threads are alive.
+    pub fn len(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The processes that are alive.
+    pub fn processes(&self) -> BTreeSet<pid_t> {
+        self.tasks.values().map(|task| task.process).collect()
+    }
+
+    /// Threads that are let go.
+    pub fn running(&self) -> Vec<pid_t> {
+        self.in_state(|state| state == State::Running)
+    }
+
+    /// Threads that stand at a stop.
+    pub fn held(&self) -> Vec<pid_t> {
+        self.in_state(|state| matches!(state, State::Held(_)))
+    }
+
+    fn in_state(&self, wanted: impl Fn(State) -> bool) -> Vec<pid_t> {
+        let mut list: Vec<_> = self.tasks.iter().filter(|(_, task)| wanted(task.state)).map(|(tid, _)| *tid).collect();
+        list.sort_unstable();
+        list
+    }
+}
+
+/// The process a thread belongs to, from `/proc`.
+fn process_of(tid: pid_t) -> Option<pid_t> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
