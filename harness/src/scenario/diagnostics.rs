@@ -141,3 +141,27 @@ pub(super) fn did_you_mean<'a>(word: &str, known: impl IntoIterator<Item = &'a s
     let (likeness, best) = close.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (likeness > 0.8 && best != word).then(|| format!("did you mean `{best}`?"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_made_to_lie_between_characters_on_one_line() {
+        let error = ScenarioError::new("a.toml", "aß\r\n\nc", Vec::new());
+        let shown = |at| error.on_one_line(&at);
+        assert_eq!(shown(0..9), 0..3, "cut at the end of the line");
+        assert_eq!(shown(2..3), 1..3, "widened to the character");
+        assert_eq!(shown(1..2), 1..3, "at least one character");
+        assert_eq!(shown(5..6), 5..5, "nothing to point at");
+        assert_eq!(shown(90..99), 7..7, "behind the end");
+    }
+
+    #[test]
+    fn characters_that_are_taken_out_do_not_move_the_places_behind_them() {
+        let problem = Problem::at(7..8, "here").label("x marks it");
+        let shown = ScenarioError::new("a.toml", "\"\u{9b}\" = x", vec![problem.clone()]).to_string();
+        assert!(shown.contains("a.toml:1:7\n"), "{shown}");
+        assert_eq!(shown, ScenarioError::new("a.toml", "\"\u{BF}\" = x", vec![problem]).to_string());
+    }
+}
