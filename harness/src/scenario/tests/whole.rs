@@ -75,7 +75,7 @@ faults = ["kill"]
 #[test]
 fn a_command_line_becomes_a_scenario_with_the_sandbox_in_its_environment() {
     let argv = ["/usr/bin/python3", "refund.py", "{}", "{state}/x"].map(str::to_owned);
-    let scenario = from_command(&argv, Path::new("/work dir"));
+    let scenario = from_command(&argv, Path::new("/my dir"));
     assert_eq!(scenario.name, "python3");
     assert_eq!(scenario.workflow().start, ["/usr/bin/python3", "refund.py", "{{}}", "{state}/x"]);
     let names: Vec<&str> = scenario.workflow().env.iter().map(|(name, _)| name.as_str()).collect();
