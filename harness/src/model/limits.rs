@@ -44,6 +44,8 @@ pub const CONNECTIONS_MAX: usize = 4_096;
 pub const REQUESTS_PER_TRIAL_MAX: u64 = 1_000_000;
 /// Bytes of a scenario file.
 pub const SCENARIO_MAX_BYTES: u64 = 1024 * 1024;
+/// Problems of one scenario file that are shown at once.
+pub const SCENARIO_PROBLEMS_MAX: usize = 8;
 /// Cells of one matrix.
 pub const MATRIX_CELLS_MAX: usize = 256;
 /// Trials that run side by side.

@@ -1,0 +1,116 @@
+//! The sections `[matrix]` and `[campaign]`: how often and how the workflow is attacked.
+
+use std::collections::BTreeMap;
+
+use toml::Spanned;
+
+use super::super::diagnostics::Problem;
+use super::super::file::{CampaignFile, Values};
+use super::super::value::{InOrder, Text};
+use super::{Check, Variable};
+use crate::model::limits::{MATRIX_CELLS_MAX, TRIALS_MAX};
+use crate::model::scenario::{CampaignSpec, Strategy};
+use crate::model::schedule::Fault;
+
+/// Faults that the design knows and this version does not.
+const FAULTS_LATER: [&str; 8] = ["term", "stop", "drop-ack", "slow-ack", "error-after-commit", "duplicate", "hold", "power-cut"];
+
+impl Check<'_> {
+    pub(super) fn matrix(&mut self, matrix: Option<&Spanned<InOrder<Values>>>) -> Vec<(String, Vec<String>)> {
+        let Some(matrix) = matrix else { return Vec::new() };
+        if matrix.get_ref().0.is_empty() {
+            let problem = Problem::at(matrix.span(), "the matrix is empty").label("expected names with their values");
+            self.report(problem.hint("such as `durability = [\"sync\", \"async\"]`; or leave `[matrix]` out"));
+        }
+        let rows: Vec<_> = matrix.get_ref().0.iter().map(|(name, values)| self.row(name, values)).collect();
+        let cells = rows.iter().fold(1_usize, |cells, (_, values)| cells.saturating_mul(values.len()));
+        if cells > MATRIX_CELLS_MAX {
+            let problem =
+                Problem::at(matrix.span(), format!("the matrix has {cells} cells")).label(format!("at most {MATRIX_CELLS_MAX}"));
+            self.report(problem.hint("each cell is a campaign of its own; write several scenarios"));
+        }
+        rows
+    }
+
+    fn row(&mut self, name: &Text, values: &Values) -> (String, Vec<String>) {
+        let text = name.get_ref().clone();
+        if text.is_empty() || !text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')) {
+            let problem = Problem::at(name.span(), "this cannot name a row of the matrix");
+            self.report(problem.label("expected letters, digits, `_`, `-` and `.`"));
+        }
+        if values.get_ref().is_empty() {
+            let problem = Problem::at(values.span(), format!("`{text}` has no values")).label("expected at least one");
+            self.report(problem.hint("a matrix with an empty row has no cells, so nothing would be tried"));
+        }
+        let mut seen = BTreeMap::new();
+        for value in values.get_ref() {
+            self.no_nul(&Spanned::new(value.span(), value.get_ref().text.clone()));
+            if let Some(twin) = seen.insert(value.get_ref().text.as_str(), value.span()) {
+                let problem = Problem::at(value.span(), format!("a value of `{text}` stands twice")).label("again here");
+                self.report(problem.other(twin, "first here").hint("the two cells would be the same"));
+            }
+        }
+        self.matrix.push(Variable { name: text.clone(), at: name.span(), used: false });
+        (text, values.get_ref().iter().map(|value| value.get_ref().text.clone()).collect())
+    }
+
+    /// Reports the names of the matrix that no command and no variable uses.
+    pub(super) fn unused_matrix(&mut self) {
+        for Variable { name, at, used } in std::mem::take(&mut self.matrix) {
+            if !used && !self.matrix_unclear {
+                let problem = Problem::at(at, format!("`{name}` is used nowhere")).label("its cells would all be the same");
+                self.report(problem.hint(format!("put `{{matrix.{name}}}` into `start`, `resume` or `env`")));
+            }
+        }
+    }
+
+    pub(super) fn campaign(&mut self, file: &CampaignFile) -> CampaignSpec {
+        let strategy = self.word(file.strategy.as_ref(), "strategy", &["replay"]);
+        let points = self.word(file.points.as_ref(), "range of points", &[]);
+        let faults = file.faults.as_ref().map_or_else(|| vec![Fault::Kill], |faults| self.faults(faults));
+        let seed = file.seed.as_ref().map_or(0, |seed| self.number(seed, 0..=u64::MAX, "`seed`"));
+        let trials = self.trials(file, strategy);
+        if let Some(depth) = file.depth.as_ref().filter(|depth| *depth.get_ref() != 1) {
+            let problem = Problem::at(depth.span(), format!("a depth of {} is not possible yet", depth.get_ref()));
+            self.report(
+                problem.label("possible now: 1").hint("one crash per trial; a crash during recovery comes with a later version"),
+            );
+        }
+        CampaignSpec { strategy, points, faults, seed, trials, twice: file.twice }
+    }
+
+    fn faults(&mut self, file: &Spanned<Vec<Text>>) -> Vec<Fault> {
+        if file.get_ref().is_empty() {
+            let problem = Problem::at(file.span(), "no fault is to be injected").label("expected at least one");
+            self.report(problem.hint("a campaign that injects nothing proves nothing; leave it out for `[\"kill\"]`"));
+        }
+        let mut faults = Vec::new();
+        for word in file.get_ref() {
+            let Some(fault) = self.one_word(word, "fault", &FAULTS_LATER) else { continue };
+            if faults.contains(&fault) {
+                self.report(Problem::at(word.span(), format!("the fault `{fault}` stands twice")).hint("once is enough"));
+            }
+            faults.push(fault);
+        }
+        faults
+    }
+
+    fn trials(&mut self, file: &CampaignFile, strategy: Strategy) -> u64 {
+        let known = |word: &Text| matches!(word.get_ref().as_str(), "sample" | "sweep");
+        match (strategy, &file.trials, &file.strategy) {
+            (Strategy::Sample, Some(trials), _) => self.number(trials, 1..=TRIALS_MAX, "`trials`"),
+            (Strategy::Sample, None, Some(word)) => {
+                let problem = Problem::at(word.span(), "a sample needs its size").label("this needs `trials`");
+                self.report(problem.hint("say how many points are drawn: `trials = 100`"));
+                0
+            }
+            (Strategy::Sweep, Some(trials), word) if word.as_ref().is_none_or(known) => {
+                let problem =
+                    Problem::at(trials.span(), "`trials` has no meaning for a sweep").label("a sweep tries every point");
+                self.report(problem.hint("leave it out, or write `strategy = \"sample\"`"));
+                0
+            }
+            _ => 0,
+        }
+    }
+}

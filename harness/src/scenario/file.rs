@@ -1,0 +1,237 @@
+//! The TOML file as structs: its keys, their shapes and their descriptions, which are also those of the JSON Schema.
+//! Nothing is judged here; the check turns these into the model.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::value::{Command, InOrder, Number, Scalar, Setup, Text};
+use crate::model::limits::{LIVES_MAX, TRIALS_MAX};
+use crate::model::scenario::{PointRange, Profile, Scope, Strategy};
+use crate::model::schedule::Fault;
+
+/// The values of one name of the matrix.
+pub(super) type Values = Spanned<Vec<Spanned<Scalar>>>;
+
+/// A killpoint scenario: how to start and resume a workflow, what it promises, which faults it must survive, its limits.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+#[schemars(rename = "Scenario")]
+pub(super) struct ScenarioFile {
+    /// The scenario's name, for people.
+    #[schemars(with = "String", length(min = 1))]
+    pub name: Text,
+    /// What kind of failure is looked at.
+    #[serde(default)]
+    #[schemars(with = "Scope", extend("default" = "process-death"))]
+    pub scope: Option<Text>,
+    /// How the workflow is started and resumed.
+    #[schemars(with = "WorkflowFile")]
+    pub workflow: Spanned<WorkflowFile>,
+    /// The outside world, as killpoint plays it.
+    #[serde(default)]
+    pub sandbox: SandboxFile,
+    /// What the workflow owes the outside world, per intent. Without any: every intent seen in the clean run, as often as there.
+    #[serde(default)]
+    #[schemars(with = "Vec<PromiseFile>")]
+    pub promise: Promises,
+    /// Names and values: one campaign per combination, in which `{matrix.NAME}` stands for the value.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<Scalar>>", extend("minProperties" = 1))]
+    pub matrix: Option<Spanned<InOrder<Values>>>,
+    /// How the workflow is attacked.
+    #[serde(default)]
+    pub campaign: CampaignFile,
+}
+
+/// How the workflow is started and resumed, and its limits.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, `[workflow]`")]
+#[schemars(rename = "Workflow")]
+pub(super) struct WorkflowFile {
+    /// Working directory, relative to the scenario's folder.
+    #[serde(default)]
+    #[schemars(with = "String", extend("default" = "."))]
+    pub dir: Option<Text>,
+    /// Whether every trial gets its own copy of `dir`, which is then part of its state.
+    #[serde(default)]
+    pub dir_copy: bool,
+    /// Commands that are run once before the first life; cached by the content of what they read.
+    #[serde(default)]
+    #[schemars(with = "Setup")]
+    pub setup: Option<Spanned<Setup>>,
+    /// More files, relative to `dir`, whose content belongs to the cache key of `setup`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub setup_reads: Vec<Text>,
+    /// Whether `setup` is run in every campaign, because it keeps a cache of its own (`cargo build`, `make`).
+    #[serde(default)]
+    pub setup_always: bool,
+    /// The command of the first life.
+    #[schemars(with = "Command")]
+    pub start: Spanned<Command>,
+    /// The command of the later lives; the start command where it is left out.
+    #[serde(default)]
+    #[schemars(with = "Command")]
+    pub resume: Option<Spanned<Command>>,
+    /// Environment, on top of killpoint's own.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Scalar>")]
+    pub env: InOrder<Spanned<Scalar>>,
+    /// Exit codes that say *done*.
+    #[serde(default)]
+    #[schemars(with = "Vec<u8>", length(min = 1), extend("default" = [0]))]
+    pub done_exit_codes: Option<Spanned<Vec<Number>>>,
+    /// Exit codes that say *I do not know whether it happened; a person must look*.
+    #[serde(default)]
+    #[schemars(with = "Vec<u8>")]
+    pub unknown_exit_codes: Vec<Number>,
+    /// Whether such a declaration is accepted.
+    #[serde(default)]
+    #[schemars(with = "DeclaredUnknown", extend("default" = "reject"))]
+    pub declared_unknown: Option<Text>,
+    /// Globs of paths that are not crash points and whose change is harmless.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub ignore: Vec<Text>,
+    /// Time one life may take: `"30s"`, `"500ms"`, `"2m"`, `"1h"`.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"), extend("default" = "1m"))]
+    pub life_timeout: Option<Spanned<Scalar>>,
+    /// How long the sandbox listens on after the last life where something outside the process tree could still act.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"), extend("default" = "500ms"))]
+    pub drain: Option<Spanned<Scalar>>,
+    /// How long a descendant may stay idle after the first process has exited before killpoint ends it.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"), extend("default" = "2s"))]
+    pub linger: Option<Spanned<Scalar>>,
+    /// Lives of one trial, the first one included.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 2, max = LIVES_MAX), extend("default" = 5))]
+    pub lives_max: Option<Number>,
+}
+
+/// Whether a workflow may declare that it does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DeclaredUnknown {
+    /// It is enough.
+    Accept,
+    /// It is a finding.
+    Reject,
+}
+
+/// The outside world, as killpoint plays it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, `[sandbox]`")]
+#[schemars(rename = "Sandbox")]
+pub(super) struct SandboxFile {
+    /// Whose idempotency rules the sandbox follows.
+    #[serde(default)]
+    #[schemars(with = "Profile", extend("default" = "stripe-v1"))]
+    pub profile: Option<Text>,
+}
+
+/// One promise about one kind of effect.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, `[[promise]]`")]
+#[schemars(rename = "Promise")]
+pub(super) struct PromiseFile {
+    /// Its name: letters, digits, `_`, `-` and `.`. It names the effect in crash points and reports.
+    #[schemars(with = "String", regex(pattern = r"^[A-Za-z0-9_.-]+$"))]
+    pub name: Text,
+    /// The requests it is about: a method and a path, such as `POST /v1/charges`; `*` or `{id}` stands for any one segment.
+    #[schemars(with = "String", regex(pattern = r"^[A-Z]+ /\S*$"))]
+    pub effect: Text,
+    /// Where the intent of a request stands: a JSONPath into the body, `header:NAME` or `query:NAME`.
+    /// Where it is left out: the body without what differs between two clean runs.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^(\$|header:.|query:.)"))]
+    pub intent: Option<Text>,
+    /// How many effects each intent must have; 1 where nothing is said.
+    #[serde(default)]
+    #[schemars(with = "u32")]
+    pub exactly: Option<Number>,
+    /// The fewest effects each intent must have.
+    #[serde(default)]
+    #[schemars(with = "u32")]
+    pub at_least: Option<Number>,
+    /// The most effects each intent may have.
+    #[serde(default)]
+    #[schemars(with = "u32")]
+    pub at_most: Option<Number>,
+    /// Intents whose exact number of effects differs from the rest.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, u32>")]
+    pub counts: Option<Spanned<InOrder<Number>>>,
+    /// JSONPath of an amount in the body that must be the same in every life.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^\$"))]
+    pub amount: Option<Text>,
+}
+
+/// The promises, in the order of the file.
+#[derive(Debug, Default)]
+pub(super) struct Promises(pub Vec<Spanned<PromiseFile>>);
+
+impl<'de> Deserialize<'de> for Promises {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shape;
+        impl<'de> serde::de::Visitor<'de> for Shape {
+            type Value = Promises;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of tables")
+            }
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, _: A) -> Result<Promises, A::Error> {
+                let wrong =
+                    "`promise` is one table, but there may be several\nhint: write two brackets on each side: `[[promise]]`";
+                Err(serde::de::Error::custom(wrong))
+            }
+            fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut list: A) -> Result<Promises, A::Error> {
+                let mut promises = Vec::new();
+                while let Some(promise) = list.next_element()? {
+                    promises.push(promise);
+                }
+                Ok(Promises(promises))
+            }
+        }
+        deserializer.deserialize_any(Shape)
+    }
+}
+
+/// How the workflow is attacked.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, `[campaign]`")]
+#[schemars(rename = "Campaign")]
+pub(super) struct CampaignFile {
+    /// Which points are tried.
+    #[serde(default)]
+    #[schemars(with = "Strategy", extend("default" = "sweep"))]
+    pub strategy: Option<Text>,
+    /// Which part of the run they come from.
+    #[serde(default)]
+    #[schemars(with = "PointRange", extend("default" = "all"))]
+    pub points: Option<Text>,
+    /// What is done at them.
+    #[serde(default)]
+    #[schemars(with = "Vec<Fault>", length(min = 1), extend("default" = ["kill"]))]
+    pub faults: Option<Spanned<Vec<Text>>>,
+    /// Seed of a sample.
+    #[serde(default)]
+    #[schemars(with = "u64", extend("default" = 0))]
+    pub seed: Option<Number>,
+    /// Trials of a sample.
+    #[serde(default)]
+    #[schemars(with = "u64", range(min = 1, max = TRIALS_MAX))]
+    pub trials: Option<Number>,
+    /// Whether the uninjured workflow is run twice first; what differs between the runs is not repeatable.
+    #[serde(default)]
+    pub twice: bool,
+    /// Crashes of one schedule. Only 1 is possible now.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 1, max = 1), extend("default" = 1))]
+    pub depth: Option<Number>,
+}
