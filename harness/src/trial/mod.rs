@@ -1,1 +1,265 @@
-//! Room trial.
+//! A trial: one schedule carried out. Its lives one after the other in one world with one sandbox, until the workflow is done.
+//!
+//! Here two rooms meet that do not know each other: the tracer's calls and the sandbox's moments, in one sequence (`recorder`).
+
+mod command;
+mod keeper;
+mod life;
+mod naming;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+use tokio::sync::watch;
+
+pub use command::{Command, CommandError, environment, ready};
+
+use crate::model::call::Notice;
+use crate::model::census::Census;
+use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
+use crate::model::limits::SETTLE_MAX_MS;
+use crate::model::point::Point;
+use crate::model::scenario::{Role, Scenario};
+use crate::model::schedule::Schedule;
+use crate::sandbox::{EffectRule, Sandbox, SandboxConfig, SandboxError};
+use crate::scenario::Placeholders;
+use crate::state::World;
+use crate::tracer::{Control, Launch};
+use keeper::{Grip, Keeper};
+use life::LifePlan;
+use naming::Namer;
+use recorder::Recorder;
+
+/// What a trial is given.
+#[derive(Clone, Debug)]
+pub struct TrialPlan<'a> {
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The matrix cell.
+    pub cell: &'a [(String, String)],
+    /// The folder that setup filled, where there is one.
+    pub cache: Option<&'a Path>,
+    /// The faults.
+    pub schedule: Schedule,
+    /// Names and endpoints of the effects that are points; promises first.
+    pub rules: Vec<(String, crate::model::promise::Endpoint)>,
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug)]
+pub struct TrialResult {
+    /// Its lives and ledger.
+    pub trial: Trial,
+    /// The crash points of its first life.
+    pub census: Census,
+    /// Whether the census holds all of them.
+    pub census_is_whole: bool,
+}
+
+/// Why a trial could not be made. What happens to a workflow is never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum TrialError {
+    /// A command cannot be made ready.
+    #[error("`{what}` cannot be run")]
+    Command {
+        /// Which command (`start`).
+        what: &'static str,
+        /// Why.
+        source: CommandError,
+    },
+    /// The sandbox could not be started or read.
+    #[error("the sandbox failed")]
+    Sandbox(#[source] SandboxError),
+    /// A glob of `ignore` cannot be read.
+    #[error("`ignore` holds a glob that cannot be read")]
+    Glob(#[source] globset::Error),
+}
+
+/// The interrupt of a campaign, as a life waits for it.
+#[derive(Clone, Debug)]
+pub struct Interrupt(watch::Receiver<bool>);
+
+impl Interrupt {
+    /// Follows a flag.
+    #[must_use]
+    pub fn new(flag: watch::Receiver<bool>) -> Self {
+        Self(flag)
+    }
+
+    /// Whether it has come.
+    #[must_use]
+    pub fn is_set(&self) -> bool {
+        *self.0.borrow()
+    }
+
+    async fn wait(&self) {
+        if self.0.clone().wait_for(|set| *set).await.is_err() {
+            // Nobody is left who could interrupt.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Carries out one schedule in a world of its own.
+///
+/// # Errors
+/// The trial could not be made at all.
+pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> Result<TrialResult, TrialError> {
+    let role = plan.scenario.workflow();
+    let keeper = Arc::new(Keeper::default());
+    let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
+    let config = SandboxConfig {
+        profile: plan.scenario.sandbox.profile,
+        rules: rules.collect(),
+        ledger_path: world.ledger(),
+        epoch: Instant::now(),
+    };
+    let sandbox = Sandbox::start(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
+    let stage = Stage::new(plan, world, role, &sandbox)?;
+    let (lives, end, first) = stage.lives(&keeper, interrupt).await?;
+    drain(role, &sandbox, &lives).await;
+    let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
+    sandbox.stop().await;
+    let (census, census_is_whole) = first;
+    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, census, census_is_whole })
+}
+
+/// What all lives of a trial share.
+struct Stage<'a> {
+    plan: &'a TrialPlan<'a>,
+    world: &'a World,
+    role: &'a Role,
+    sandbox: &'a Sandbox,
+    places: Placeholders,
+    dir: PathBuf,
+    env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    namer: Arc<Namer>,
+}
+
+impl<'a> Stage<'a> {
+    fn new(plan: &'a TrialPlan<'a>, world: &'a World, role: &'a Role, sandbox: &'a Sandbox) -> Result<Self, TrialError> {
+        let dir = world.dir().unwrap_or(&role.dir).to_owned();
+        let mut places = Placeholders::new();
+        places.set("state", world.state().to_string_lossy());
+        places.set("tmp", world.tmp().to_string_lossy());
+        places.set("dir", dir.to_string_lossy());
+        places.set("sandbox.url", sandbox.url());
+        places.set("sandbox.port", sandbox.addr().port().to_string());
+        for name in ["cache", "venv"] {
+            places.set(name, plan.cache.unwrap_or(&dir).to_string_lossy());
+        }
+        for (name, value) in plan.cell {
+            places.set(format!("matrix.{name}"), value);
+        }
+        let env = environment(role, &places, Some(&world.tmp())).map_err(|source| TrialError::Command { what: "env", source })?;
+        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
+        let namer = Namer::new(real(&world.state()), real(&world.tmp()), real(&dir), world.dir().is_some(), sandbox.addr(), ignore);
+        Ok(Self { plan, world, role, sandbox, places, dir, env, namer: Arc::new(namer) })
+    }
+
+    /// Lives until the workflow is done, or may live no more.
+    async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, (Census, bool)), TrialError> {
+        let (mut lives, mut first) = (Vec::new(), (Census::default(), true));
+        let steps = &self.plan.schedule.0;
+        loop {
+            let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
+            let target = steps.get(lives.len()).map(|step| step.point.clone());
+            let (life, recorder) = self.live(number, target, keeper, interrupt).await?;
+            if number == 1 {
+                first = recorder.census();
+            }
+            let end = self.after(&life, lives.len() < steps.len());
+            lives.push(life);
+            if let Some(end) = end {
+                return Ok((lives, end, first));
+            }
+            if number >= self.role.lives_max {
+                let reason = format!("not done after {number} lives; the last one {}", last_words(&lives));
+                return Ok((lives, TrialEnd::Stuck { reason }, first));
+            }
+        }
+    }
+
+    async fn live(&self, number: u32, target: Option<Point>, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Life, Arc<Recorder>), TrialError> {
+        let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
+        let command = ready(argv, &self.dir, &self.env, &self.places).map_err(|source| TrialError::Command { what, source })?;
+        let launch = Launch {
+            program: command.program,
+            argv: command.argv,
+            env: self.env.clone(),
+            dir: self.dir.clone(),
+            output: self.world.output(number),
+            stop_at_calls: true,
+        };
+        let promised = self.plan.scenario.promises.iter().map(|promise| promise.name.clone());
+        let promised: Vec<_> = if self.plan.scenario.promises.is_empty() { self.plan.rules.iter().map(|(name, _)| name.clone()).collect() } else { promised.collect() };
+        let recorder = Arc::new(Recorder::new(self.namer.clone(), target.clone(), promised));
+        let control = Control::default();
+        self.sandbox.begin_life(number);
+        keeper.set(Some(Grip { recorder: recorder.clone(), control: control.clone() }));
+        let plan = LifePlan {
+            number,
+            launch,
+            target,
+            timeout: Duration::from_millis(self.role.life_timeout_ms),
+            linger: Duration::from_millis(self.role.linger_ms),
+        };
+        let life = life::live(plan, &recorder, &control, interrupt).await;
+        keeper.set(None);
+        // A request that was on its way is settled before anybody else may act, so that what follows does not depend on it.
+        self.sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
+        Ok((life, recorder))
+    }
+
+    /// Whether the trial ends with this life. `aimed`: the life was to be killed at a point.
+    fn after(&self, life: &Life, aimed: bool) -> Option<TrialEnd> {
+        let environment = |reason: String| Some(TrialEnd::Environment { reason });
+        match &life.end {
+            LifeEnd::Killed => None,
+            LifeEnd::Interrupted => Some(TrialEnd::Interrupted),
+            LifeEnd::KilledFromOutside => {
+                environment(format!("life {} died of a SIGKILL that killpoint did not send (out of memory?)", life.number))
+            }
+            LifeEnd::LimitHit { limit } => environment(format!("life {} went past a limit: {limit}", life.number)),
+            LifeEnd::Failed { reason } => environment(reason.clone()),
+            _ if aimed => Some(TrialEnd::Unreached),
+            LifeEnd::Exited { code } if self.role.done_exit_codes.contains(code) => Some(TrialEnd::Done),
+            LifeEnd::Exited { code } if self.role.unknown_exit_codes.contains(code) => Some(TrialEnd::DeclaredUnknown),
+            LifeEnd::Exited { .. } | LifeEnd::Signalled { .. } | LifeEnd::TimedOut => None,
+        }
+    }
+}
+
+/// What the last life did, for people.
+fn last_words(lives: &[Life]) -> String {
+    match lives.last().map(|life| &life.end) {
+        Some(LifeEnd::Exited { code }) => format!("exited with {code}"),
+        Some(LifeEnd::Signalled { signal }) => format!("died of signal {signal}"),
+        Some(LifeEnd::TimedOut) => "did not end within its time".to_owned(),
+        _ => "was killed".to_owned(),
+    }
+}
+
+/// Waits for late effects. With the tree dead and every connection closed only something outside of the tree could still act, so
+/// time is spent only where such a thing was seen.
+async fn drain(role: &Role, sandbox: &Sandbox, lives: &[Life]) {
+    let is_elsewhere = lives.iter().flat_map(|life| &life.notices).any(|notice| matches!(notice, Notice::Connect { .. }));
+    if is_elsewhere {
+        tokio::time::sleep(Duration::from_millis(role.drain_ms)).await;
+        sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
+    }
+}
+
+fn globs(patterns: &[String]) -> Result<GlobSet, globset::Error> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(Glob::new(pattern)?);
+    }
+    set.build()
+}
