@@ -1,1 +1,3 @@
 //! Room campaign.
+
+pub mod findings;
