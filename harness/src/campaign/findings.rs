@@ -120,8 +120,8 @@ enum State {
     Other,
 }
 
-/// Cuts the failing points into stretches, each by its first and last point. More than [`WINDOW_GAP_MAX_POINTS`] reached points in a
-/// row that do not fail in this way end one. Points that were not reached have no state and do neither.
+/// Cuts the failing points into stretches, each by its first and last point. More than [`WINDOW_GAP_MAX_POINTS`] reached points
+/// in a row that do not fail in this way end one. Points that were not reached have no state and do neither.
 fn cut(states: &BTreeMap<usize, State>) -> Vec<(usize, usize)> {
     let mut stretches: Vec<(usize, usize)> = Vec::new();
     let mut gap = 0;
@@ -139,13 +139,16 @@ fn cut(states: &BTreeMap<usize, State>) -> Vec<(usize, usize)> {
     stretches
 }
 
+/// By point: how often an intent was judged there, and whether it was always kept.
+type Judged = BTreeMap<usize, (u64, bool)>;
+
 /// The points of the census, and what the trials say of them.
 struct Points<'a> {
     names: BTreeMap<usize, (&'a Point, u64)>,
     /// How many trials reached each point.
     reached: BTreeMap<usize, u64>,
-    /// For each promise and intent the points at which it was judged, how often, and whether it was always kept.
-    judged: BTreeMap<(&'a str, &'a str), BTreeMap<usize, (u64, bool)>>,
+    /// By promise and intent.
+    judged: BTreeMap<(&'a str, &'a str), Judged>,
     /// Points at which an intent of the promise was not kept.
     broken: BTreeMap<&'a str, BTreeSet<usize>>,
 }
@@ -182,8 +185,8 @@ impl<'a> Points<'a> {
         self.names.get(&point).map(|(name, _)| *name)
     }
 
-    /// What became of each reached point, where `fails` lists those that failed in the way at hand. A trial that does not know the intent
-    /// is clean where it kept the whole promise: an effect that is one too many has an intent only where it happens.
+    /// What became of each reached point, where `fails` lists those that failed in the way at hand. A trial that does not know
+    /// the intent is clean where it kept the whole promise: an effect that is one too many has an intent only where it happens.
     fn states_of(&self, promise: &str, intent: &str, fails: impl Iterator<Item = usize>) -> BTreeMap<usize, State> {
         let (judged, broken) = (self.judged.get(&(promise, intent)), self.broken.get(promise));
         let state = |point: &usize, trials: u64| {

@@ -85,10 +85,13 @@ fn lost(case: &Case<'_>) -> (Cause, Vec<String>) {
         let fact = format!("{} had arrived but was not executed when the life ended; it never came again", named(request));
         return (Cause::NotRetried, vec![fact]);
     }
-    let all_done = case.requests.iter().all(|request| request.had_effect());
+    // A repetition that was answered with the intent's own earlier effect asks for nothing more.
+    let effects = case.effects();
+    let repeats = |request: &Request| request.outcome == Outcome::Replayed && effects.iter().any(|own| own.key == request.key);
+    let all_done = case.requests.iter().all(|request| request.had_effect() || repeats(request));
     if done && all_done && case.docket.strangers.is_empty() && case.trial.lives.len() > 1 {
         let last = case.trial.lives.last().map(|life| format!("; life {} {}", life.number, end_of(life))).unwrap_or_default();
-        let fact = match case.requests.len() {
+        let fact = match effects.len() {
             0 => format!("no life's request for it arrived{last}"),
             some => format!("it was asked for {some} time(s) where {} is promised{last}", case.expected),
         };

@@ -74,8 +74,8 @@ fn fewer(case: &Case<'_>) -> Opinion {
     Opinion::new(Verdict::Lost, evidence)
 }
 
-/// An effect that the clean run does not have, told apart only by a body. Where the promise has more effects than in the clean run,
-/// one of them is too many, whatever it is called; otherwise it may stand for one that is missing.
+/// An effect that the clean run does not have, told apart only by a body. Where the promise has more effects than in the clean
+/// run, one of them is too many, whatever it is called; otherwise it may stand for one that is missing.
 fn foreign(case: &Case<'_>) -> Opinion {
     let docket = case.docket;
     let effects = docket.requests().filter(|(_, request)| request.had_effect()).count() + docket.unreadable.len();

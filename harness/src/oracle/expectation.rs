@@ -47,7 +47,8 @@ pub(super) struct ShownIntent {
 /// second, where there is one, shows what differs between runs that nobody injured. Without promises one is made up for each
 /// effect of the first ledger: every intent as often as there, and exactly once where the clean run does not have it.
 ///
-/// A workflow's own declaration that it does not know is accepted unless [`Expectation::accepting_declared_unknown`] says otherwise.
+/// A workflow's own declaration that it does not know is accepted unless [`Expectation::accepting_declared_unknown`] says
+/// otherwise.
 #[must_use]
 pub fn expect(promises: &[Promise], clean: &[Vec<Request>]) -> Expectation {
     let made_up = promises.is_empty();

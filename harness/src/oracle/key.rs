@@ -40,7 +40,8 @@ pub(super) fn change(one: &str, other: &str) -> Change {
     if let (Some(a), Some(b)) = (uuid_in(one), uuid_in(other))
         && a != b
     {
-        // The version stands in the 13th hexadecimal digit (RFC 9562): 4 is random, 1, 6 and 7 begin with a time, 3 and 5 are hashes.
+        // The version stands in the 13th hexadecimal digit (RFC 9562): 4 is random, 1, 6 and 7 begin with a time, 3 and 5 are
+        // hashes.
         return match (version(a), version(b)) {
             ('4', '4') => Change::Random,
             ('1' | '6' | '7', '1' | '6' | '7') => Change::Time,

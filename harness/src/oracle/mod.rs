@@ -57,8 +57,8 @@ pub fn judge_baseline(expectation: &Expectation, trial: &Trial) -> Vec<Judgement
     judge_with(ORACLES, expectation, trial, Phase::Clean)
 }
 
-/// Whether the keys of requests that were repeated in a later life stayed the same; `None` where none was repeated. A request without a key
-/// is not stable. An intent that has `n` effects in the clean run may have `n` keys.
+/// Whether the keys of requests that were repeated in a later life stayed the same; `None` where none was repeated. A request
+/// without a key is not stable. An intent that has `n` effects in the clean run may have `n` keys.
 #[must_use]
 pub fn keys_stable(expectation: &Expectation, trial: &Trial) -> Option<bool> {
     let mut answer = None;

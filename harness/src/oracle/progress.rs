@@ -4,7 +4,8 @@ use super::case::{Case, Opinion, Phase};
 use crate::model::life::TrialEnd;
 use crate::model::verdict::Verdict;
 
-/// Objects to a trial that ended without the workflow being done. In a clean run a declaration that it does not know is none either.
+/// Objects to a trial that ended without the workflow being done. In a clean run a declaration that it does not know is none
+/// either.
 pub(super) fn judge(case: &Case<'_>) -> Option<Opinion> {
     match &case.trial.end {
         TrialEnd::Stuck { reason } => Some(Opinion::new(Verdict::Stuck, [reason.clone()])),

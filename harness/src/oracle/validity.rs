@@ -16,7 +16,8 @@ pub(super) fn objection(trial: &Trial) -> Option<String> {
         }
         LifeEnd::Interrupted => Some(format!("life {} was cut off when the campaign was interrupted", life.number)),
         LifeEnd::Failed { reason } => Some(format!("environment: life {} could not be run: {reason}", life.number)),
-        // A life that was stopped at a limit and never got done after it is stuck; one that did was killed at a place nobody asked for.
+        // A life that was stopped at a limit and never got done after it is stuck; one that did was killed at a place nobody
+        // asked for.
         LifeEnd::LimitHit { limit } if !matches!(trial.end, TrialEnd::Stuck { .. }) => {
             Some(format!("life {} was ended at a limit: {limit}", life.number))
         }

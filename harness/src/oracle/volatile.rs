@@ -13,7 +13,8 @@ use super::intent;
 use crate::model::ledger::Request;
 use crate::model::promise::Endpoint;
 
-/// Where a value stands in a request: a JSON pointer (RFC 6901) into the body, `?name` for a query parameter, `path/n` for a segment.
+/// Where a value stands in a request: a JSON pointer (RFC 6901) into the body, `?name` for a query parameter, `path/n` for a
+/// segment.
 pub(super) type Place = String;
 
 /// What is known of the places of one promise's requests.
@@ -47,7 +48,8 @@ impl Mask {
         mask
     }
 
-    /// What the request asks for: places and their values as text, volatile ones dropped, the volatile part of a longer text as `*`.
+    /// What the request asks for: places and their values as text, volatile ones dropped, the volatile part of a longer text as
+    /// `*`.
     pub(super) fn stable(&self, endpoint: &Endpoint, request: &Request) -> BTreeMap<Place, String> {
         let kept = leaves(endpoint, request).into_iter().filter(|(place, _)| !self.volatile.contains(place));
         kept.filter_map(|(place, value)| self.masked(&place, &value).map(|text| (place, text))).collect()
@@ -129,8 +131,8 @@ static TIME: LazyLock<Regex> = LazyLock::new(|| {
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9]+").expect("a constant pattern"));
 static WORD: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9A-Za-z]+").expect("a constant pattern"));
 
-/// Writes the volatile parts of a text as `*`. In a steady place only times are volatile: two quick runs can fall into one second.
-/// A date without a time of day is kept: it names a billing period more often than an instant.
+/// Writes the volatile parts of a text as `*`. In a steady place only times are volatile: two quick runs can fall into one
+/// second. A date without a time of day is kept: it names a billing period more often than an instant.
 fn mask_text(text: &str, steady: bool) -> String {
     let timeless = TIME.replace_all(text, "*");
     let plain = if steady { timeless } else { Cow::Owned(UUID.replace_all(&timeless, "*").into_owned()) };

@@ -26,8 +26,8 @@ pub struct PlannedTrial {
     pub trial: u64,
     /// Index of its point in the census.
     pub point: usize,
-    /// What to carry out, one schedule for each try, until the point is reached; `POINT_TRIES_MAX` of them. The point's own name comes
-    /// twice, then each alias, then all of that again.
+    /// What to carry out, one schedule for each try, until the point is reached; `POINT_TRIES_MAX` of them. The point's own
+    /// name comes twice, then each alias, then all of that again.
     pub schedules: Vec<Schedule>,
 }
 
@@ -37,8 +37,8 @@ pub fn plan(census: &Census, spec: &CampaignSpec) -> Vec<PlannedTrial> {
     trials(census, spec).collect()
 }
 
-/// The trials one by one, for a plan that is too long to be kept. A sweep takes every point in the order of the clean run; a sample draws
-/// `spec.trials` of them, none twice before all were drawn. A window without a promised effect has no points.
+/// The trials one by one, for a plan that is too long to be kept. A sweep takes every point in the order of the clean run; a
+/// sample draws `spec.trials` of them, none twice before all were drawn. A window without a promised effect has no points.
 pub fn trials<'a>(census: &'a Census, spec: &'a CampaignSpec) -> impl Iterator<Item = PlannedTrial> + 'a {
     let targets = targets(census, spec);
     let count = match spec.strategy {

@@ -77,7 +77,9 @@ fn a_fault_that_is_named_twice_is_tried_once_and_no_fault_plans_nothing() {
 
 proptest! {
     #[test]
-    fn a_sample_covers_every_point_once_in_each_round(points in 1..30_usize, rounds in 1..4_usize, rest in 0..30_usize, seed: u64) {
+    fn a_sample_covers_every_point_once_in_each_round(
+        points in 1..30_usize, rounds in 1..4_usize, rest in 0..30_usize, seed: u64,
+    ) {
         let rest = rest % points;
         let census = census(points, 1, None);
         let spec = spec(Way::Sample, PointRange::All, seed, (points * rounds + rest) as u64);

@@ -118,6 +118,15 @@ fn the_second_of_two_effects_can_be_recorded_before_it_is_done() {
 }
 
 #[test]
+fn a_replay_of_its_own_effect_is_neither_a_new_request_nor_a_coarse_key() {
+    let promise = Promise { count: Count::exactly(2), ..charges() };
+    let expectation = after(promise, [charge(1, "inv_9").keyed("a"), charge(1, "inv_9").keyed("b")]);
+    let trial = resumed([charge(1, "inv_9").keyed("a"), charge(2, "inv_9").keyed("a").but(Outcome::Replayed, 200)]);
+    let judgement = only(&expectation, &trial);
+    assert_eq!((judgement.verdict, judgement.cause), (Verdict::Lost, Some(Cause::RecordedBeforeDone)));
+}
+
+#[test]
 fn a_request_that_arrived_and_never_came_again_was_not_retried() {
     let judgement = only(&one_charge(), &resumed([charge(1, "inv_9").but(Outcome::Received, 0)]));
     assert_eq!((judgement.verdict, judgement.cause), (Verdict::Lost, Some(Cause::NotRetried)));

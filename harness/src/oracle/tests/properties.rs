@@ -82,7 +82,7 @@ proptest! {
         let after = judge(&expectation, &more);
         for before in judge(&expectation, &trial) {
             let same = after.iter().find(|other| (&other.promise, &other.intent) == (&before.promise, &before.intent));
-            let least = if before.expected.starts_with("exactly") { before.expected[8..].parse().unwrap() } else { 0 };
+            let least = if before.expected.starts_with("exactly") { before.expected[8..].parse().expect("a number") } else { 0 };
             if before.intent == NO_INTENT {
                 prop_assert!(after.iter().any(|judgement| !judgement.verdict.is_kept()));
             } else if before.observed >= least && !before.verdict.is_kept() {
