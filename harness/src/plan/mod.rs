@@ -1,1 +1,104 @@
-//! Room plan.
+//! The plan of a campaign: which crash points are tried, in which order, and under which names. It starts nothing and knows no
+//! ledger; the same census, specification and seed give the same plan.
+//!
+//! **To add a strategy**, add a variant to [`Strategy`] and a branch to [`trials`]. Each trial is one point with one fault.
+
+#[cfg(test)]
+mod tests;
+
+use rand::SeedableRng;
+use rand::rngs::ChaCha8Rng;
+use rand::seq::SliceRandom;
+
+use crate::model::census::{Census, CensusPoint};
+use crate::model::limits::POINT_TRIES_MAX;
+use crate::model::point::Point;
+use crate::model::scenario::{CampaignSpec, PointRange, Strategy};
+use crate::model::schedule::{Fault, Schedule, Step};
+
+/// Tries under a point's own name before its first alias: a point that is missed once is mostly met the next time.
+const OWN_NAME_TRIES: usize = 2;
+
+/// One trial that is to be made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedTrial {
+    /// Its number in the campaign, from 0.
+    pub trial: u64,
+    /// Index of its point in the census.
+    pub point: usize,
+    /// What to carry out, one schedule for each try, until the point is reached; `POINT_TRIES_MAX` of them. The point's own
+    /// name comes twice, then each alias, then all of that again.
+    pub schedules: Vec<Schedule>,
+}
+
+/// The whole plan. See [`trials`].
+#[must_use]
+pub fn plan(census: &Census, spec: &CampaignSpec) -> Vec<PlannedTrial> {
+    trials(census, spec).collect()
+}
+
+/// The trials one by one, for a plan that is too long to be kept. A sweep takes every point in the order of the clean run; a
+/// sample draws `spec.trials` of them, none twice before all were drawn. A window without a promised effect has no points.
+pub fn trials<'a>(census: &'a Census, spec: &'a CampaignSpec) -> impl Iterator<Item = PlannedTrial> + 'a {
+    let targets = targets(census, spec);
+    let count = match spec.strategy {
+        Strategy::Sweep => targets.len() as u64,
+        Strategy::Sample if targets.is_empty() => 0,
+        Strategy::Sample => spec.trials,
+    };
+    let mut order = Order::new(targets, spec);
+    (0..count).filter_map(move |trial| {
+        let (point, fault) = order.next_target()?;
+        Some(PlannedTrial { trial, point, schedules: schedules(census.points.get(point)?, fault) })
+    })
+}
+
+/// Every point of the range with every fault, each once, in the order of the clean run.
+fn targets(census: &Census, spec: &CampaignSpec) -> Vec<(usize, Fault)> {
+    let first = match spec.points {
+        PointRange::All => 0,
+        PointRange::Window => census.window_start.unwrap_or(census.points.len()),
+    };
+    let mut faults: Vec<Fault> = Vec::new();
+    for fault in &spec.faults {
+        if !faults.contains(fault) {
+            faults.push(*fault);
+        }
+    }
+    (first..census.points.len()).flat_map(|point| faults.iter().map(move |fault| (point, *fault))).collect()
+}
+
+/// Hands out targets: in order, or shuffled anew in each round.
+struct Order {
+    targets: Vec<(usize, Fault)>,
+    next: usize,
+    draws: Option<ChaCha8Rng>,
+}
+
+impl Order {
+    fn new(targets: Vec<(usize, Fault)>, spec: &CampaignSpec) -> Self {
+        let draws = match spec.strategy {
+            Strategy::Sweep => None,
+            Strategy::Sample => Some(ChaCha8Rng::seed_from_u64(spec.seed)),
+        };
+        Self { targets, next: 0, draws }
+    }
+
+    fn next_target(&mut self) -> Option<(usize, Fault)> {
+        if self.next == 0
+            && let Some(draws) = &mut self.draws
+        {
+            self.targets.shuffle(draws);
+        }
+        let target = self.targets.get(self.next).copied();
+        self.next = (self.next + 1) % self.targets.len().max(1);
+        target
+    }
+}
+
+fn schedules(point: &CensusPoint, fault: Fault) -> Vec<Schedule> {
+    let own = std::iter::repeat_n(&point.point, OWN_NAME_TRIES);
+    let names: Vec<&Point> = own.chain(&point.aliases).collect();
+    let schedule = |name: &&Point| Schedule(vec![Step { point: (*name).clone(), fault }]);
+    names.iter().cycle().take(POINT_TRIES_MAX as usize).map(schedule).collect()
+}

@@ -1,0 +1,7 @@
+//! Hand-written histories, good and bad, for every verdict and every cause.
+
+mod auto;
+mod causes;
+mod history;
+mod properties;
+mod verdicts;
