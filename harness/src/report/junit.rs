@@ -9,6 +9,9 @@ use crate::model::report::{Cell, Report, RunVerdict};
 
 use super::words;
 
+/// Unreached points that are named in one test case; all of them stand in `report.json`.
+const UNREACHED_MAX: usize = 10;
+
 /// Why a report could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ReportError {
@@ -76,6 +79,7 @@ fn doubt(report: &Report, cell: &Cell) -> Option<(&'static str, String)> {
         .unreached
         .iter()
         .filter(|unreached| unreached.cell == cell.cell)
+        .take(UNREACHED_MAX)
         .map(|unreached| format!("not reached: {} ({})", unreached.point, unreached.reason))
         .collect();
     let kind = match cell.verdict {

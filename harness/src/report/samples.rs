@@ -219,13 +219,15 @@ pub(super) fn long_names() -> Report {
     let long = "refund-of-an-annual-subscription#1:answered/renameat2(var/lib/orchestrator/tenants/0042/checkpoints/{uuid}.json.tmp \
                 -> var/lib/orchestrator/tenants/0042/checkpoints/latest.json)#17";
     let intent = "tenant-0042/subscription-2026-annual/invoice-000000000000000009/line-3";
-    let strip = format!("{}xx.xxx..xxx{}", ".".repeat(400), ".".repeat(589));
+    let strip = format!("{}xx.xxx..xxx{}xx{}", ".".repeat(400), ".".repeat(89), ".".repeat(498));
     let marks = [
         (400, "refund-of-an-annual-subscription#1:executed"),
         (401, "refund-of-an-annual-subscription#1:answered"),
         (405, long),
         (408, "start/openat(a.db)#1"),
         (410, "start/openat(a.db)#3"),
+        (500, "start/openat(b.db)#1"),
+        (501, "start/openat(b.db)#2"),
     ];
     let mut cell = cell(&["region=eu-central-1", "executor=separate worker processes"], strip, &marks);
     cell.notices = vec![Notice::Connect { object: "tcp:127.0.0.1:5432".to_owned() }, Notice::Lingering { processes: 1 }];

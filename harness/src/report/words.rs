@@ -14,12 +14,12 @@ pub(super) fn counted_as(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// `once`, `2 times`.
-fn times(count: u32) -> String {
+/// `happened once`, `happened 2 times`.
+fn happened(count: u32) -> String {
     match count {
-        0 => "not at all".to_owned(),
-        1 => "once".to_owned(),
-        _ => format!("{count} times"),
+        0 => "never happened".to_owned(),
+        1 => "happened once".to_owned(),
+        _ => format!("happened {count} times"),
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) fn run_verdict_word(verdict: RunVerdict) -> &'static str {
 /// `charge of inv_9 happened 2 times, promised exactly 1`.
 pub(super) fn headline(finding: &Finding) -> String {
     let intents = finding.intents.len().max(1) - 1;
-    let more = if intents == 0 { String::new() } else { format!(" (and of {} more)", counted(intents as u64, "intent")) };
+    let more = if intents == 0 { String::new() } else { format!(" (and {})", counted(intents as u64, "more intent")) };
     let Finding { verdict, promise, intent, expected, observed, .. } = finding;
     sentence(*verdict, promise, &format!("{intent}{more}"), expected, *observed)
 }
@@ -71,15 +71,15 @@ pub(super) fn judged(judgement: &Judgement) -> String {
 
 fn sentence(verdict: Verdict, promise: &str, intent: &str, expected: &str, observed: u32) -> String {
     let what = format!("{promise} of {intent}");
-    let happened = times(observed);
+    let happened = happened(observed);
     match verdict {
-        Verdict::Once | Verdict::Duplicated | Verdict::Lost => format!("{what} happened {happened}, promised {expected}"),
-        Verdict::Diverged => format!("{what} happened {happened}, each time with other content, promised {expected}"),
-        Verdict::WrongAmount => format!("{what} happened {happened}, but with another amount than in the clean run"),
-        Verdict::Stuck => format!("{what}: the workflow never got done after the crash; it happened {happened}"),
-        Verdict::Overlap => format!("{what}: two executors were at it at once; it happened {happened}"),
-        Verdict::DeclaredUnknown => format!("{what}: the workflow says it does not know; it happened {happened}"),
-        Verdict::Unknown => format!("{what}: cannot be judged; it happened {happened}, promised {expected}"),
+        Verdict::Once | Verdict::Duplicated | Verdict::Lost => format!("{what} {happened}, promised {expected}"),
+        Verdict::Diverged => format!("{what} {happened}, each time with other content, promised {expected}"),
+        Verdict::WrongAmount => format!("{what} {happened}, but with another amount than in the clean run"),
+        Verdict::Stuck => format!("{what}: the workflow never got done after the crash; it {happened}"),
+        Verdict::Overlap => format!("{what}: two executors were at it at once; it {happened}"),
+        Verdict::DeclaredUnknown => format!("{what}: the workflow says it does not know; it {happened}"),
+        Verdict::Unknown => format!("{what}: cannot be judged; it {happened}, promised {expected}"),
     }
 }
 

@@ -44,18 +44,18 @@ fn text(cause: Cause) -> Text {
 /// How to mend a cause, in one line.
 pub(super) fn mend_line(cause: Cause) -> &'static str {
     match cause {
-        Cause::NoKey => "Send an Idempotency-Key made from the intent (thread + node + payload), the same in each life.",
-        Cause::KeyChanged => "Make the key from the intent, or store it before the first request: not anew in each life.",
-        Cause::KeyNotAlways => "Send the key on every path that sends the request, the retry and the resume included.",
-        Cause::KeyReused => "Store the whole request beside its key and send it again unchanged.",
+        Cause::NoKey => "Send an Idempotency-Key made from the intent, the same in each life.",
+        Cause::KeyChanged => "Make the key from the intent, not anew in each life.",
+        Cause::KeyNotAlways => "Send the key on every path, the retry and the resume included.",
+        Cause::KeyReused => "Store the request beside its key, and send it again unchanged.",
         Cause::KeyTooCoarse => "Put into the key what tells the intents apart, such as the invoice.",
-        Cause::KeyForgotten => "Ask whether the effect is there before sending again after so long a time.",
-        Cause::RecordedBeforeDone => "Record \"done\" only after the answer; before the request record \"about to\".",
-        Cause::NotRetried => "On resume send again whatever was recorded as \"about to\", with the same key.",
-        Cause::RequestChanged => "Store the request before it is first sent, and send the stored one on resume.",
-        Cause::ResumeFails => "Run the resume command on the state of the crash and mend the error it ends with.",
-        Cause::ResumeHangs => "Find what the resumed life waits for: often a lock or a lease of the life that died.",
-        Cause::Unexplained => "Replay it and compare the requests of its lives, side by side in the trial's file.",
+        Cause::KeyForgotten => "Before sending again so late, ask whether the effect is there.",
+        Cause::RecordedBeforeDone => "Record \"about to\" before the request, \"done\" only after the answer.",
+        Cause::NotRetried => "On resume send again what has no recorded answer, with the same key.",
+        Cause::RequestChanged => "Store the request before sending it; on resume send the stored one.",
+        Cause::ResumeFails => "Replay it, and mend the error that the resumed life ends with.",
+        Cause::ResumeHangs => "Find what it waits for: often a lock or lease of the life that died.",
+        Cause::Unexplained => "Replay it and compare the requests of its lives in the trial's file.",
     }
 }
 
@@ -72,7 +72,7 @@ const KEY_CHANGED: Text = Text {
             random key by themselves do just that: it covers their own retries, not a restart.",
     known: "the requests of the intent in the ledger carry different keys; the finding shows them side by side.",
     mend: "make the key from the intent (see no_key), or draw it once and write it down, durably, before the first request.",
-    example: "with db:                                  # committed before the call\n    db.execute(\"INSERT OR IGNORE INTO intents VALUES (?, ?)\", (invoice, str(uuid4())))\nkey = db.execute(\"SELECT key FROM intents WHERE invoice = ?\", (invoice,)).fetchone()[0]",
+    example: "with db:  # committed before the call\n    db.execute(\"INSERT OR IGNORE INTO intents VALUES (?, ?)\", (invoice, str(uuid4())))\nsql = \"SELECT key FROM intents WHERE invoice = ?\"\nkey = db.execute(sql, (invoice,)).fetchone()[0]",
 };
 
 const KEY_NOT_ALWAYS: Text = Text {
@@ -134,7 +134,7 @@ const REQUEST_CHANGED: Text = Text {
     known: "the bodies of the requests of one intent differ in the ledger beyond what already differs between two clean runs.",
     mend: "make the decision a step of its own whose result is stored, and let the step that sends only read it. Answers of a model, \
            prices and clocks belong into the first.",
-    example: "plan = store.get_or_create(thread, lambda: decide(state))   # stored before anything is sent\ncharge(plan.invoice, plan.cents, key=plan.key)",
+    example: "plan = store.get_or_create(thread, lambda: decide(state))  # durable from here on\ncharge(plan.invoice, plan.cents, key=plan.key)",
 };
 
 const RESUME_FAILS: Text = Text {

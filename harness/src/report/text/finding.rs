@@ -24,7 +24,7 @@ struct Row<'a> {
 /// Writes a finding.
 pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
     let cell = words::cell_of(&report.cells, &finding.cell);
-    let title = format!("{} x {}", finding.id, finding.verdict);
+    let title = format!("{} {}", finding.id, finding.verdict);
     page.wrapped("", "  ", &[Span(Role::Bad, title), Span(Role::Strong, format!(": {}", words::headline(finding)))]);
     if !finding.cell.is_empty() {
         page.field("cell", &[finding.cell.join(" ").into()]);
@@ -41,8 +41,8 @@ pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
 
 fn where_line(finding: &Finding, cell: Option<&Cell>) -> String {
     let trials = words::counted(finding.trials.into(), "trial");
-    let proof = if finding.confirmed_by_sigkill { "by a real SIGKILL" } else { "by an image only, not by a SIGKILL" };
-    format!("{}; shown {proof} in {trials}", words::width(&finding.window, cell))
+    let proof = if finding.confirmed_by_sigkill { "with a real SIGKILL" } else { "by image only, not yet by a SIGKILL" };
+    format!("{}; {trials} {proof}", words::width(&finding.window, cell))
 }
 
 /// The strip with its letters, and what the letters stand for.
@@ -63,6 +63,9 @@ fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
         let head = format!("{number}{:names$}  ", row.what);
         page.line(&[indent.as_str().into(), Span(Role::Faint, head), row.point.to_string().into()]);
     }
+    if finding.window.closed_by.is_none() {
+        page.field("", &["no later point of the run was seen to be safe".into()]);
+    }
     if finding.window.clean_points > 0 {
         let inside = words::counted(finding.window.clean_points.into(), "point");
         let text = format!("{inside} between the first and the last bad one did no harm, in this run's order of threads");
@@ -73,19 +76,25 @@ fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
 fn picture(page: &mut Page, finding: &Finding, cell: &Cell, rows: &[Row<'_>]) {
     let marks: Vec<(usize, char)> = rows.iter().zip('A'..).filter_map(|(row, letter)| Some((row.place?, letter))).collect();
     let own = own_strip(finding, cell);
-    let drawing = strip::draw(&own, &marks, page.field_columns());
-    let indent = Page::field_indent();
-    let mut spans = vec![Span::plain(indent.clone())];
+    let exact = own.is_some();
+    let own = own.unwrap_or_else(|| cell.strip.clone());
+    let count = own.chars().count();
+    let ends = 2 * (count.to_string().len() + 1);
+    let drawing = strip::draw(&own, &marks, page.field_columns() - ends);
+    let left = format!("{}{} ", Page::field_indent(), drawing.from + 1);
+    let indent = " ".repeat(left.len());
+    let mut spans = vec![Span(Role::Faint, left)];
     let chars: Vec<char> = drawing.points.chars().collect();
     for stretch in chars.chunk_by(|one, next| (*one == 'x') == (*next == 'x')) {
         let role = if stretch.contains(&'x') { Role::Bad } else { Role::Plain };
         spans.push(Span(role, stretch.iter().collect()));
     }
+    spans.push(Span(Role::Faint, format!(" {}", drawing.to)));
     page.line(&spans);
     page.line(&[indent.into(), Span(Role::Strong, drawing.letters)]);
     let mut notes = Vec::new();
-    if drawing.to - drawing.from < own.chars().count() {
-        notes.push(format!("points {} to {} are drawn", drawing.from + 1, drawing.to));
+    if !exact {
+        notes.push("x any finding of this cell".to_owned());
     }
     if drawing.points_per_char > 1 {
         notes.push(format!("one character stands for up to {} points, the worst shows", drawing.points_per_char));
@@ -97,13 +106,14 @@ fn picture(page: &mut Page, finding: &Finding, cell: &Cell, rows: &[Row<'_>]) {
     }
 }
 
-/// The cell's strip, in which bad points outside of this finding's windows are those of another finding.
-fn own_strip(finding: &Finding, cell: &Cell) -> String {
+/// The cell's strip, in which bad points outside of this finding's windows are those of another finding. `None` where the place of
+/// one of its windows is not known.
+fn own_strip(finding: &Finding, cell: &Cell) -> Option<String> {
     let edges = |window: &Window| Some((place(cell, &window.first)?, place(cell, &window.last)?));
-    let windows: Option<Vec<(usize, usize)>> = std::iter::once(&finding.window).chain(&finding.windows).map(edges).collect();
-    let Some(windows) = windows else { return cell.strip.clone() };
+    let all = std::iter::once(&finding.window).chain(&finding.windows);
+    let windows: Vec<(usize, usize)> = all.map(edges).collect::<Option<_>>()?;
     let inside = |at: usize| windows.iter().any(|&(first, last)| (first..=last).contains(&at));
-    cell.strip.chars().enumerate().map(|(at, c)| if c == 'x' && !inside(at) { OTHER } else { c }).collect()
+    Some(cell.strip.chars().enumerate().map(|(at, c)| if c == 'x' && !inside(at) { OTHER } else { c }).collect())
 }
 
 /// The points of the legend, in the order of the run.

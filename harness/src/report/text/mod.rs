@@ -75,14 +75,21 @@ fn head(page: &mut Page, report: &Report) {
 }
 
 fn shown_findings(report: &Report) -> String {
-    let unsafe_points: usize = report.cells.iter().map(|cell| cell.strip.matches('x').count()).sum();
-    let places = match (unsafe_points, report.findings.len()) {
-        (0, 1) => "A crash in the window below".to_owned(),
-        (0, _) => "A crash in the windows below".to_owned(),
-        (count, _) => format!("A crash at any of {}", words::counted(count as u64, "point")),
+    let PointCounts { total, unreached, .. } = report.points;
+    let strips = || report.cells.iter().map(|cell| &cell.strip);
+    let bad: usize = strips().map(|strip| strip.matches('x').count()).sum();
+    let drawn: u64 = strips().map(|strip| strip.chars().count() as u64).sum();
+    let places = match drawn == total && bad > 0 {
+        true => format!("at {bad} of {}", words::counted(total, "point")),
+        false => "in the windows below".to_owned(),
     };
     let number = words::counted(report.findings.len() as u64, "finding");
-    format!("{places} breaks a promise: {number}. {}.", capital(&reached(&report.points)))
+    let reached = match unreached {
+        0 => "All were reached".to_owned(),
+        1 => "1 was not reached".to_owned(),
+        _ => format!("{unreached} were not reached"),
+    };
+    format!("{number}: a crash {places} breaks a promise. {reached}{}.", part_of_census(&report.points))
 }
 
 fn shown_clean(report: &Report) -> String {

@@ -25,6 +25,9 @@ pub(super) fn statement(page: &mut Page, report: &Report) {
 }
 
 fn looked(report: &Report) -> String {
+    if report.trials.killed == 0 {
+        return "at clean runs only: no process was killed".to_owned();
+    }
     let (Scope::ProcessDeath, Level::Syscall, Mode::Kill) = (report.scope, report.level, report.mode);
     "process death: the whole process tree dies by a real SIGKILL just before a system call that changes something outside it, or at a \
      moment of a request; what was handed to the kernel stays"

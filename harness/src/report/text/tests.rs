@@ -20,7 +20,7 @@ fn the_first_screen_has_the_verdict_the_window_the_reason_the_remedy_and_the_com
     let shown = screen(&samples::findings());
     let words = [
         "FINDINGS",
-        "F1 x duplicated: charge of inv_9 happened 2 times",
+        "F1 duplicated: charge of inv_9 happened 2 times",
         "xxxxxxx",
         "first bad",
         "last bad",
@@ -49,10 +49,11 @@ fn only_what_must_not_be_broken_is_wider_than_the_terminal() {
 
 #[test]
 fn colour_adds_nothing_but_colour() {
+    let codes = regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern");
     for (name, report) in samples::all() {
         let coloured = text(&report, Style { colour: true, width: 80 });
         let plain = text(&report, PLAIN_80);
-        let bare = regex::Regex::new("\u{1b}\\[[0-9;]*m").expect("a pattern").replace_all(&coloured, "").into_owned();
+        let bare = codes.replace_all(&coloured, "").into_owned();
         assert_ne!(coloured, plain, "{name}");
         let trimmed = |text: &str| text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n");
         assert_eq!(trimmed(&bare), trimmed(&plain), "{name}");
@@ -84,8 +85,21 @@ fn without_a_strip_the_window_is_still_named() {
 #[test]
 fn points_of_another_finding_are_not_drawn_as_those_of_this_one() {
     let shown = text(&samples::long_names(), PLAIN_80);
-    let strips: Vec<&str> = shown.lines().filter(|line| line.contains("...xx.xxx") || line.contains("...oo.ooo")).collect();
+    let strips: Vec<&str> =
+        shown.lines().filter(|line| line.contains("xx..xxx") || line.contains("oo..xxx") || line.contains("xxx..ooo")).collect();
     assert!(strips[0].contains(".xx.xxx..ooo.") && strips[1].contains(".oo.ooo..xxx."), "{strips:#?}");
+}
+
+#[test]
+fn where_a_window_cannot_be_placed_the_strip_says_that_it_shows_all_findings() {
+    let mut report = samples::long_names();
+    report.cells[0].landmarks.retain(|mark| mark.index != 501);
+    let shown = text(&report, PLAIN_80);
+    let place = |part: &str| shown.find(part).expect(part);
+    assert!(
+        place(".xx.xxx..xxx.") < place("x any finding of this cell") && place("x any finding of this cell") < place("F2 lost")
+    );
+    assert_eq!(shown.matches("x any finding").count(), 1, "{shown}");
 }
 
 #[test]
