@@ -168,6 +168,22 @@ pub struct Cell {
     pub notices: Vec<Notice>,
     /// What differed between two clean runs.
     pub not_repeatable: Vec<String>,
+    /// What became of each point of the plan, in the order of the clean run, one character each: `.` every promise kept, `x` a
+    /// finding, `?` unreached or unknown, `-` not tried.
+    #[serde(default)]
+    pub strip: String,
+    /// The points of the strip that are spoken of: the moments of the promised effects and the edges of the windows.
+    #[serde(default)]
+    pub landmarks: Vec<Landmark>,
+}
+
+/// A named point of a cell's strip.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Landmark {
+    /// Its place in the strip, from 0.
+    pub index: u32,
+    /// The point.
+    pub point: Point,
 }
 
 /// A point that was not reached.

@@ -1,0 +1,95 @@
+//! The scope: what was shown, what lies outside of it, and what was noticed on the way.
+
+use std::collections::BTreeMap;
+
+use crate::model::call::Notice;
+use crate::model::report::{Level, Mode, Report};
+use crate::model::scenario::Scope;
+
+use super::page::{Page, Role, Span};
+use super::{cells, words};
+
+/// Lines of one kind (not repeatable, noticed) that are shown.
+const LINES_MAX: usize = 6;
+
+/// Writes the scope and the last line.
+pub(super) fn statement(page: &mut Page, report: &Report) {
+    page.blank();
+    page.wrapped("", "", &[Span(Role::Strong, "What this run can say".to_owned())]);
+    page.field("looked", &[looked(report).into()]);
+    list(page, "outside", &report.outside);
+    list(page, "noticed", &notices(report));
+    list(page, "differs", &not_repeatable(report));
+    page.blank();
+    page.wrapped("", "", &[Span(Role::Faint, last_line(report))]);
+}
+
+fn looked(report: &Report) -> String {
+    if report.trials.killed == 0 {
+        return "at clean runs only: no process was killed".to_owned();
+    }
+    let (Scope::ProcessDeath, Level::Syscall, Mode::Kill) = (report.scope, report.level, report.mode);
+    "process death: the whole process tree dies by a real SIGKILL just before a system call that changes something outside it, or at a \
+     moment of a request; what was handed to the kernel stays"
+        .to_owned()
+}
+
+fn list(page: &mut Page, label: &str, lines: &[String]) {
+    for (index, line) in lines.iter().take(LINES_MAX).enumerate() {
+        page.field(if index == 0 { label } else { "" }, &[line.as_str().into()]);
+    }
+    if lines.len() > LINES_MAX {
+        page.field("", &[format!("and {} more, in report.json", lines.len() - LINES_MAX).into()]);
+    }
+}
+
+/// Each thing noticed once, with the cells it was noticed in.
+fn notices(report: &Report) -> Vec<String> {
+    let mut seen: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for cell in &report.cells {
+        for notice in &cell.notices {
+            let cells = seen.entry(noticed(notice)).or_default();
+            let name = words::cell_name(&cell.cell);
+            if !cells.contains(&name) {
+                cells.push(name);
+            }
+        }
+    }
+    let everywhere = report.cells.len();
+    let line = |(text, cells): (String, Vec<String>)| {
+        if cells.len() == everywhere { text } else { format!("{text} (in {})", cells.join("; ")) }
+    };
+    seen.into_iter().map(line).collect()
+}
+
+fn noticed(notice: &Notice) -> String {
+    match notice {
+        Notice::IoUring => "io_uring: what goes through it is no crash point".to_owned(),
+        Notice::SharedMapping { object } => format!("shared_mapping: {object} changes without a call"),
+        Notice::Connect { object } => format!("connect: {object} is not the sandbox and is not reset between trials"),
+        Notice::OutsideWrite { object } => format!("outside_write: {object} is not reset between trials"),
+        Notice::Lingering { processes } => {
+            let number = words::counted_as((*processes).into(), "process", "processes");
+            format!("lingering: {number} outlived the first one and had to be ended")
+        }
+        Notice::Compat32 => "compat32: a 32-bit program was run".to_owned(),
+    }
+}
+
+fn not_repeatable(report: &Report) -> Vec<String> {
+    let lines = report.cells.iter().flat_map(|cell| {
+        cell.not_repeatable.iter().map(|line| format!("between two clean runs{}: {line}", cells::in_cell(&cell.cell)))
+    });
+    lines.collect()
+}
+
+fn last_line(report: &Report) -> String {
+    let lives = words::counted_as(report.lives, "life", "lives");
+    format!(
+        "killpoint {}, seed {}, {} killed, {lives}, {}",
+        report.killpoint_version,
+        report.seed,
+        words::counted(report.trials.killed, "trial"),
+        words::duration(report.wall_ms.saturating_mul(1_000)),
+    )
+}
