@@ -61,6 +61,12 @@ impl Abort {
         *self.sender.borrow()
     }
 
+    /// The flag, for those who follow it.
+    #[must_use]
+    pub fn flag(&self) -> watch::Receiver<bool> {
+        self.sender.subscribe()
+    }
+
     /// Waits for the interrupt.
     pub async fn wait(&self) {
         // The sender lives as long as `self`, so that the wait can only end by the value.
@@ -145,6 +151,9 @@ pub enum CampaignError {
     /// The run folder could not be written.
     #[error("the run folder could not be written")]
     Store(#[source] StoreError),
+    /// The workflow, uninjured, breaks its own promises, so that nothing can be brought back.
+    #[error("the workflow breaks its own promises without any injury: {0}")]
+    Baseline(String),
     /// It was interrupted before there was anything to report.
     #[error("interrupted")]
     Interrupted,
@@ -159,6 +168,7 @@ impl CampaignError {
     pub fn exit(&self) -> Exit {
         match self {
             Self::Scenario(_) => Exit::Usage,
+            Self::Baseline(_) => Exit::BaselineBroken,
             Self::Interrupted => Exit::Inconclusive,
             Self::Bug(_) => Exit::Bug,
             Self::Setup { .. } | Self::Program { .. } | Self::Machine { .. } | Self::Files { .. } | Self::Store(_) => Exit::Environment,

@@ -3,6 +3,8 @@
 //! Everything that tells people something (terminal, JSON, progress bar) reads these. A campaign that was cut off is taken
 //! up again from them, so each holds all that a reader needs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::census::Census;
@@ -52,6 +54,8 @@ pub enum Event {
         life: Life,
         /// Its ledger.
         ledger: Vec<Request>,
+        /// The ledger of a second clean run, where there was one.
+        second_ledger: Option<Vec<Request>>,
         /// What it was judged to be.
         judgements: Vec<Judgement>,
         /// Its crash points.
@@ -116,6 +120,6 @@ pub struct TrialRecord {
     pub cpu_us: u64,
     /// What the oracles say, per intent; empty where the point was not reached.
     pub judgements: Vec<Judgement>,
-    /// Whether the keys of all repeated requests stayed the same; `None` where nothing was repeated.
-    pub keys_stable: Option<bool>,
+    /// For each effect that was asked for again in a later life: whether its key stayed the same.
+    pub keys_stable: BTreeMap<String, bool>,
 }

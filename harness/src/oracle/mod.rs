@@ -57,12 +57,12 @@ pub fn judge_baseline(expectation: &Expectation, trial: &Trial) -> Vec<Judgement
     judge_with(ORACLES, expectation, trial, Phase::Clean)
 }
 
-/// Whether the keys of requests that were repeated in a later life stayed the same; `None` where none was repeated. A request
-/// without a key is not stable. An intent that has `n` effects in the clean run may have `n` keys.
+/// For each promise of which a request was repeated in a later life: whether its keys stayed the same. A request without a key is
+/// not stable. An intent that has `n` effects in the clean run may have `n` keys.
 #[must_use]
-pub fn keys_stable(expectation: &Expectation, trial: &Trial) -> Option<bool> {
-    let mut answer = None;
-    for index in 0..expectation.promises().len() {
+pub fn key_stability(expectation: &Expectation, trial: &Trial) -> BTreeMap<String, bool> {
+    let mut answer = BTreeMap::new();
+    for (index, promise) in expectation.promises().iter().enumerate() {
         let docket = Docket::gather(expectation, index, &trial.ledger);
         for (intent, requests) in &docket.intents {
             let own = docket.known(intent).map_or(1, |known| known.effects as usize);
@@ -72,7 +72,7 @@ pub fn keys_stable(expectation: &Expectation, trial: &Trial) -> Option<bool> {
             }
             let keys: BTreeSet<Option<&str>> = requests.iter().map(|request| request.key.as_deref()).collect();
             let stable = !keys.contains(&None) && keys.len() <= own;
-            answer = Some(answer.unwrap_or(true) && stable);
+            answer.entry(promise.name.clone()).and_modify(|all| *all &= stable).or_insert(stable);
         }
     }
     answer

@@ -53,6 +53,37 @@ pub fn trials<'a>(census: &'a Census, spec: &'a CampaignSpec) -> impl Iterator<I
     })
 }
 
+/// How many trials [`trials`] gives.
+#[must_use]
+pub fn size(census: &Census, spec: &CampaignSpec) -> u64 {
+    match targets(census, spec).len() as u64 {
+        0 => 0,
+        points if spec.strategy == Strategy::Sweep => points,
+        _ => spec.trials,
+    }
+}
+
+/// A plan of one schedule that somebody asked for. If it is one point that the census knows, it is tried under its other names
+/// as well; a point that the census does not know stands at the census' end.
+#[must_use]
+pub fn single(schedule: &Schedule, census: &Census) -> PlannedTrial {
+    let known = |point: &Point| {
+        let is_named = |other: &CensusPoint| other.point == *point || other.aliases.contains(point);
+        census.points.iter().position(is_named)
+    };
+    let first = schedule.0.first();
+    let place = first.and_then(|step| known(&step.point));
+    let asked = std::iter::repeat_n(schedule.clone(), POINT_TRIES_MAX as usize);
+    let schedules = match (place.and_then(|place| census.points.get(place)), first) {
+        (Some(point), Some(step)) if schedule.0.len() == 1 => {
+            let others = schedules(point, step.fault);
+            asked.take(OWN_NAME_TRIES).chain(others.into_iter().filter(|other| other != schedule)).collect()
+        }
+        _ => asked.collect(),
+    };
+    PlannedTrial { trial: 0, point: place.unwrap_or(census.points.len()), schedules }
+}
+
 /// Every point of the range with every fault, each once, in the order of the clean run.
 fn targets(census: &Census, spec: &CampaignSpec) -> Vec<(usize, Fault)> {
     let first = match spec.points {

@@ -131,7 +131,7 @@ mod tests {
             lives: 2,
             cpu_us: 0,
             judgements: vec![],
-            keys_stable: None,
+            keys_stable: std::collections::BTreeMap::new(),
         })
     }
 

@@ -49,7 +49,7 @@ fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
         lives: 2,
         cpu_us: 0,
         judgements,
-        keys_stable: None,
+        keys_stable: std::collections::BTreeMap::new(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::model::life::{LifeEnd, TrialEnd};
 use crate::model::promise::{Count, IntentSource, Promise};
 use crate::model::verdict::{Cause, Verdict};
 use crate::oracle::case::{Case, Opinion, Phase};
-use crate::oracle::{ORACLES, Oracle, expect, judge, judge_baseline, judge_with, keys_stable};
+use crate::oracle::{ORACLES, Oracle, expect, judge, judge_baseline, judge_with, key_stability};
 
 #[test]
 fn one_effect_for_one_intent_is_once() {
@@ -296,7 +296,7 @@ fn an_oracle_that_panics_is_unknown_and_hides_no_worse_answer() {
 #[test]
 fn keys_are_stable_only_where_a_later_life_repeats_them() {
     let again = |key: &str| charge(2, "inv_9").keyed(key).but(Outcome::Replayed, 200);
-    let stable = |requests: Vec<Request>| keys_stable(&one_charge(), &resumed(requests));
+    let stable = |requests: Vec<Request>| key_stability(&one_charge(), &resumed(requests)).get("charge").copied();
     assert_eq!(stable(vec![charge(1, "inv_9").keyed("a"), again("a")]), Some(true));
     assert_eq!(stable(vec![charge(1, "inv_9").keyed("a"), again("b")]), Some(false));
     assert_eq!(stable(vec![charge(1, "inv_9"), charge(2, "inv_9")]), Some(false));

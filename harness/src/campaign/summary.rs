@@ -1,0 +1,200 @@
+//! What one campaign came to: its verdict, its counts, its picture.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::baseline::Baseline;
+use super::stage::Stage;
+use super::sweep::Swept;
+use crate::model::call::Notice;
+use crate::model::census::Census;
+use crate::model::event::TrialRecord;
+use crate::model::finding::Finding;
+use crate::model::life::TrialEnd;
+use crate::model::point::{Moment, Point, WirePoint};
+use crate::model::report::{BaselineEffect, Cell, Landmark, PointCounts, RunVerdict, TrialCounts, UnreachedPoint};
+use crate::model::verdict::Verdict;
+use crate::oracle::Expectation;
+
+/// What one campaign came to.
+#[derive(Debug)]
+pub struct CellResult {
+    /// For the report.
+    pub summary: Cell,
+    /// Its findings.
+    pub findings: Vec<Finding>,
+    /// The effects of its baseline.
+    pub effects: Vec<BaselineEffect>,
+    /// Points that were not reached.
+    pub unreached: Vec<UnreachedPoint>,
+    /// Its trials.
+    pub trials: TrialCounts,
+    /// Lives of all of it.
+    pub lives: u64,
+    /// CPU time of those lives, in microseconds.
+    pub cpu_us: u64,
+}
+
+impl CellResult {
+    /// A campaign whose clean run broke its own promises.
+    #[must_use]
+    pub fn broken(stage: &Stage, baseline: Baseline, reason: String) -> Self {
+        let expectation = baseline.expectation(stage);
+        let mut summary = summary(stage, &baseline);
+        summary.verdict = RunVerdict::BaselineBroken;
+        summary.reason = Some(reason);
+        let effects = effects(stage, &baseline, &expectation, &[]);
+        let lives = clean_runs(&baseline);
+        let trials = TrialCounts { recorded: lives, ..TrialCounts::default() };
+        Self { summary, findings: Vec::new(), effects, unreached: Vec::new(), trials, lives, cpu_us: baseline.life.cpu_us }
+    }
+
+    /// A campaign with trials. `planned` is how many there were to be.
+    #[must_use]
+    pub fn of(stage: &Stage, baseline: Baseline, swept: Swept, findings: Vec<Finding>, planned: u64) -> Self {
+        let records = &swept.records;
+        let expectation = baseline.expectation(stage);
+        let mut summary = summary(stage, &baseline);
+        let unreached: Vec<_> = records.iter().filter(|record| !record.reached).map(|record| missed(stage, &baseline, record)).collect();
+        summary.points = points(&baseline, records, planned);
+        (summary.verdict, summary.reason) = verdict(records, &findings, &swept, summary.points, planned);
+        summary.strip = strip(&baseline.census, records);
+        summary.landmarks = landmarks(&baseline.census, records, &findings);
+        let killed = records.iter().filter(|record| record.reached).count() as u64;
+        let lives: u64 = records.iter().map(|record| u64::from(record.lives)).sum();
+        let tries: u64 = records.iter().map(|record| u64::from(record.tries)).sum();
+        let clean = clean_runs(&baseline);
+        Self {
+            effects: effects(stage, &baseline, &expectation, records),
+            trials: TrialCounts { recorded: clean, resumed: lives - tries.min(lives), killed },
+            lives: lives + clean,
+            cpu_us: records.iter().map(|record| record.cpu_us).sum::<u64>() + baseline.life.cpu_us,
+            summary,
+            findings,
+            unreached,
+        }
+    }
+}
+
+fn clean_runs(baseline: &Baseline) -> u64 {
+    1 + u64::from(baseline.second_ledger.is_some())
+}
+
+fn summary(stage: &Stage, baseline: &Baseline) -> Cell {
+    Cell {
+        cell: stage.values(),
+        verdict: RunVerdict::Inconclusive,
+        reason: None,
+        points: PointCounts { census: baseline.census.points.len() as u64, ..PointCounts::default() },
+        baseline_us: baseline.life.wall_us,
+        baseline: baseline.judgements.clone(),
+        notices: notices(baseline),
+        not_repeatable: baseline.not_repeatable.clone(),
+        strip: String::new(),
+        landmarks: Vec::new(),
+    }
+}
+
+fn notices(baseline: &Baseline) -> Vec<Notice> {
+    baseline.life.notices.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+fn points(baseline: &Baseline, records: &[TrialRecord], planned: u64) -> PointCounts {
+    let reached = records.iter().filter(|record| record.reached).count() as u64;
+    let unreached = records.len() as u64 - reached;
+    PointCounts { total: planned, reached, unreached, census: baseline.census.points.len() as u64 }
+}
+
+fn missed(stage: &Stage, baseline: &Baseline, record: &TrialRecord) -> UnreachedPoint {
+    let named = baseline.census.points.get(record.point).map(|point| point.point.clone());
+    let asked = record.schedule.0.first().map(|step| step.point.clone());
+    let reason = match &record.end {
+        TrialEnd::Environment { reason } => reason.clone(),
+        _ => "the life ended before it came: the run made other calls this time".to_owned(),
+    };
+    let point = named.or(asked).unwrap_or(Point::After(std::time::Duration::ZERO));
+    UnreachedPoint { cell: stage.values(), point, tries: record.tries, reason }
+}
+
+/// What came out, and why where no finding says so.
+fn verdict(records: &[TrialRecord], findings: &[Finding], swept: &Swept, points: PointCounts, planned: u64) -> (RunVerdict, Option<String>) {
+    let unknown = records.iter().flat_map(|record| &record.judgements).find(|judgement| judgement.verdict == Verdict::Unknown);
+    let unjudged = records.iter().find(|record| record.reached && record.judgements.is_empty());
+    let reason = if planned == 0 {
+        Some("nothing was injected: the plan has no point (no promised effect was seen?)".to_owned())
+    } else if swept.is_interrupted {
+        Some(format!("interrupted after {} of {planned} trials", records.len()))
+    } else if points.unreached > 0 {
+        Some(format!("{} of {planned} points were not reached", points.unreached))
+    } else if let Some(judgement) = unknown {
+        let evidence = judgement.evidence.join("; ");
+        Some(format!("`{}` of {} could not be judged at every point: {evidence}", judgement.promise, judgement.intent))
+    } else {
+        unjudged.map(|record| format!("the trial at point {} could not be judged", record.point + 1))
+    };
+    match (findings.is_empty(), &reason) {
+        (false, _) => (RunVerdict::Findings, reason),
+        (true, None) => (RunVerdict::Clean, None),
+        (true, Some(_)) => (RunVerdict::Inconclusive, reason),
+    }
+}
+
+/// What became of each planned point, in the order of the clean run.
+fn outcomes(records: &[TrialRecord]) -> BTreeMap<usize, char> {
+    let rank = |mark: char| ".-?x".find(mark);
+    let mut marks = BTreeMap::new();
+    for record in records {
+        let is_finding = record.judgements.iter().any(|judgement| judgement.verdict.is_finding());
+        let is_kept = record.reached && !record.judgements.is_empty() && record.judgements.iter().all(|judgement| judgement.verdict.is_kept());
+        let mark = if is_finding { 'x' } else if is_kept { '.' } else { '?' };
+        marks.entry(record.point).and_modify(|old| if rank(mark) > rank(*old) { *old = mark }).or_insert(mark);
+    }
+    marks
+}
+
+fn strip(census: &Census, records: &[TrialRecord]) -> String {
+    let marks = outcomes(records);
+    let first = marks.keys().next().copied().unwrap_or(0);
+    (first..census.points.len()).map(|index| marks.get(&index).copied().unwrap_or('-')).collect()
+}
+
+fn landmarks(census: &Census, records: &[TrialRecord], findings: &[Finding]) -> Vec<Landmark> {
+    let first = records.iter().map(|record| record.point).min().unwrap_or(0);
+    let windows = findings.iter().flat_map(|finding| &finding.windows);
+    let edges: BTreeSet<&Point> = windows.flat_map(|window| [Some(&window.first), Some(&window.last), window.closed_by.as_ref()]).flatten().collect();
+    let is_spoken_of = |point: &Point| matches!(point, Point::Wire(_)) || edges.contains(point);
+    let places = census.points.iter().enumerate().skip(first).filter(|(_, point)| is_spoken_of(&point.point));
+    places
+        .map(|(index, point)| Landmark { index: u32::try_from(index - first).unwrap_or(u32::MAX), point: point.point.clone() })
+        .collect()
+}
+
+fn effects(stage: &Stage, baseline: &Baseline, expectation: &Expectation, records: &[TrialRecord]) -> Vec<BaselineEffect> {
+    let mut origins = BTreeMap::<&str, bool>::new();
+    for (effect, stable) in records.iter().flat_map(|record| &record.keys_stable) {
+        origins.entry(effect).and_modify(|all| *all &= stable).or_insert(*stable);
+    }
+    let effects = baseline.ledger.iter().filter(|request| request.had_effect());
+    effects
+        .map(|request| {
+            let promise = expectation.promises().iter().find(|promise| promise.endpoint.matches(&request.method, &request.path));
+            let origin = match (&request.key, origins.get(request.effect.as_str())) {
+                (None, _) => "none",
+                (Some(_), Some(true)) => "stable",
+                (Some(_), Some(false)) => "changes",
+                (Some(_), None) => "unknown",
+            };
+            BaselineEffect {
+                cell: stage.values(),
+                promise: request.effect.clone(),
+                method: request.method.clone(),
+                path: request.path.clone(),
+                intent: promise.and_then(|promise| expectation.intent_of(promise, request)),
+                key: request.key.clone(),
+                key_origin: origin.to_owned(),
+                body_sha256: request.body_sha256.clone(),
+                life: request.life,
+                at: Point::Wire(WirePoint { effect: request.effect.clone(), ordinal: request.ordinal, moment: Moment::Executed }),
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,118 @@
+//! Carries out the trials of a plan, several side by side, each tried again under its other names while its point is not reached.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+
+use super::options::{CampaignError, Tell};
+use super::stage::Stage;
+use crate::model::event::{Event, TrialRecord};
+use crate::model::life::{Trial, TrialEnd};
+use crate::oracle::{self, Expectation};
+use crate::plan::PlannedTrial;
+use crate::store::RunFolder;
+
+/// What the trials of a cell came to.
+#[derive(Debug, Default)]
+pub struct Swept {
+    /// One record for each trial that was carried out, in the plan's order.
+    pub records: Vec<TrialRecord>,
+    /// Whether it was interrupted before the plan's end.
+    pub is_interrupted: bool,
+}
+
+/// How often a trial is made again when the machine got in the way.
+const ENVIRONMENT_TRIES: u32 = 2;
+
+/// Carries out a plan.
+///
+/// # Errors
+/// A trial could not be made at all, or the run folder cannot be written.
+pub async fn sweep(
+    stage: &Stage,
+    expectation: &Expectation,
+    plan: impl Iterator<Item = PlannedTrial>,
+    done: Vec<TrialRecord>,
+    jobs: usize,
+    folder: &RunFolder,
+    tell: &Tell,
+) -> Result<Swept, CampaignError> {
+    let known: BTreeSet<u64> = done.iter().map(|record| record.trial).collect();
+    let mut records = done;
+    let mut plan = plan.filter(|planned| !known.contains(&planned.trial));
+    let expectation = Arc::new(expectation.clone());
+    let (mut running, mut is_interrupted) = (JoinSet::new(), false);
+    loop {
+        while running.len() < jobs && !stage.abort.is_set() {
+            let Some(planned) = plan.next() else { break };
+            running.spawn(one(stage.clone(), expectation.clone(), planned));
+        }
+        let Some(joined) = running.join_next().await else { break };
+        let (record, trial) = joined.map_err(|error| CampaignError::Bug(format!("a trial panicked: {error}")))??;
+        if record.end == TrialEnd::Interrupted {
+            is_interrupted = true;
+            continue;
+        }
+        folder.write_trial(stage.index, record.trial, &trial).map_err(CampaignError::Store)?;
+        let event = Event::TrialFinished(record.clone());
+        folder.append(&event).map_err(CampaignError::Store)?;
+        tell(&event);
+        records.push(record);
+    }
+    is_interrupted |= plan.next().is_some();
+    records.sort_by_key(|record| record.trial);
+    Ok(Swept { records, is_interrupted })
+}
+
+/// One trial, until its point is reached or it has been tried often enough.
+async fn one(stage: Stage, expectation: Arc<Expectation>, planned: PlannedTrial) -> Result<(TrialRecord, Trial), CampaignError> {
+    let (mut lives, mut cpu_us, mut tries, mut environment) = (0, 0, 0, 0);
+    let mut last = None;
+    for schedule in planned.schedules {
+        let world = stage.world(&format!("c{}-t{}", stage.index, planned.trial))?;
+        let trial = stage.trial(schedule, &world).await?.trial;
+        tries += 1;
+        lives += u32::try_from(trial.lives.len()).unwrap_or(u32::MAX);
+        cpu_us += trial.lives.iter().map(|life| life.cpu_us).sum::<u64>();
+        let again = match &trial.end {
+            TrialEnd::Unreached => true,
+            TrialEnd::Environment { .. } => {
+                environment += 1;
+                environment < ENVIRONMENT_TRIES
+            }
+            _ => false,
+        };
+        last = Some(trial);
+        if !again || stage.abort.is_set() {
+            break;
+        }
+    }
+    let mut trial = last.ok_or_else(|| CampaignError::Bug("a planned trial without a schedule".to_owned()))?;
+    if stage.abort.is_set() && trial.end == TrialEnd::Unreached {
+        // It was not tried as often as it should have been.
+        trial.end = TrialEnd::Interrupted;
+    }
+    let reached = is_reached(&trial);
+    let record = TrialRecord {
+        cell: stage.index,
+        trial: planned.trial,
+        point: planned.point,
+        schedule: trial.schedule.clone(),
+        tries,
+        reached,
+        end: trial.end.clone(),
+        lives,
+        cpu_us,
+        judgements: if reached { oracle::judge(&expectation, &trial) } else { Vec::new() },
+        keys_stable: if reached { oracle::key_stability(&expectation, &trial) } else { BTreeMap::new() },
+    };
+    Ok((record, trial))
+}
+
+/// Whether every point of the trial's schedule was reached, with the SIGKILL seen to land.
+#[must_use]
+pub fn is_reached(trial: &Trial) -> bool {
+    let steps = trial.schedule.0.len();
+    steps > 0 && trial.lives.iter().filter(|life| life.target.is_some() && life.reached).count() == steps
+}
