@@ -38,6 +38,10 @@ pub const HEAD_MAX_BYTES: usize = 64 * 1024;
 pub const KEY_MAX_CHARS: usize = 255;
 /// Time a client may take to send the head and the body of one request.
 pub const REQUEST_READ_TIMEOUT_MS: u64 = 60_000;
+/// Bytes that are still read, and thrown away, after a request was refused, so that its client can read why.
+pub const REFUSED_READ_MAX_BYTES: u64 = 1024 * 1024;
+/// How long that goes on.
+pub const REFUSED_READ_TIMEOUT_MS: u64 = 1_000;
 /// Open connections of one sandbox.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Requests one trial may make.
