@@ -1,1 +1,102 @@
-//! Room sandbox.
+//! The sandbox: the outside world as killpoint plays it. A billing API on a port of its own, whose ledger is the truth about effects.
+//!
+//! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (the moments of a request),
+//! `ledger` (rows, keys), `api` (objects). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
+//! A new profile of key rules: a file beside `ledger/execute.rs`. A new kind of object: a file in `api/`.
+
+mod api;
+mod body;
+mod carry;
+mod error;
+mod ledger;
+mod naming;
+mod request;
+mod server;
+mod watch;
+mod wire;
+
+#[cfg(test)]
+mod tests;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+pub use self::error::SandboxError;
+use self::ledger::Ledger;
+pub use self::naming::EffectRule;
+use self::server::Server;
+pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
+use crate::model::ledger::Request;
+use crate::model::limits;
+use crate::model::scenario::Profile;
+
+/// What a sandbox is made from.
+#[derive(Clone, Debug)]
+pub struct SandboxConfig {
+    /// Whose idempotency rules it follows.
+    pub profile: Profile,
+    /// Names of effects; the first rule that matches counts.
+    pub rules: Vec<EffectRule>,
+    /// The ledger's file. One that is there is continued, as a sandbox that was cut off there would find it.
+    pub ledger_path: PathBuf,
+    /// The start of the trial, from which the ledger's times count.
+    pub epoch: Instant,
+}
+
+/// A running sandbox. Dropping it closes its port and its connections.
+pub struct Sandbox {
+    server: Server,
+}
+
+impl Sandbox {
+    /// Starts a sandbox on a free port of 127.0.0.1, with life 1 running. Needs a tokio runtime with time and I/O.
+    ///
+    /// # Errors
+    /// Where no port can be had or the ledger cannot be opened.
+    pub async fn start(config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
+        match config.profile {
+            Profile::StripeV1 => {}
+        }
+        let ledger = Ledger::open(&config.ledger_path, config.epoch)?;
+        let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
+        Ok(Self { server: Server::start(ledger, config.rules, watch, read_timeout)? })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        self.server.addr
+    }
+
+    /// The same as a base URL, without a slash at the end.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.server.addr)
+    }
+
+    /// A life begins: what arrives from now on belongs to it, and ordinals start at 1.
+    pub fn begin_life(&self, life: u32) {
+        self.server.world.ledger.begin_life(life);
+    }
+
+    /// Waits until every connection is closed, those that still waited to be taken included, and every request that arrived whole is
+    /// carried through. `false` where that takes longer than `limit`, as with a client that lives on.
+    pub async fn settle(&self, limit: Duration) -> bool {
+        self.server.settle(limit).await
+    }
+
+    /// Every request that arrived whole, in order of arrival.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read, or is not the whole truth because a write failed or a limit was hit.
+    pub fn ledger(&self) -> Result<Vec<Request>, SandboxError> {
+        self.server.world.ledger.requests()
+    }
+
+    /// Closes the port and the connections. Requests that the watch still holds go on until it lets go of them.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}

@@ -1,0 +1,141 @@
+//! The ledger: one SQLite file per trial, pleasant to open with `sqlite3`. All truth of the sandbox is in it; none is in memory only.
+//!
+//! It is written on the thread that serves the request: a commit is a few tens of microseconds, less than a change of threads. It is
+//! not synced to the disk, because it must outlive the workflow, and even killpoint, but not the machine.
+
+mod execute;
+mod rows;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use rusqlite::{Connection, params};
+
+pub(super) use self::execute::Reply;
+use super::error::SandboxError;
+use super::request::Arrived;
+use crate::model::ledger::Request;
+use crate::model::limits;
+
+/// The open ledger of one trial.
+pub(super) struct Ledger {
+    path: PathBuf,
+    epoch: Instant,
+    desk: Mutex<Desk>,
+    /// The first thing that made the ledger less than the whole truth.
+    trouble: Mutex<Option<String>>,
+}
+
+struct Desk {
+    db: Connection,
+    life: u32,
+    ordinals: HashMap<String, u32>,
+}
+
+/// What the ledger says of a request when it has entered it.
+pub(super) struct Entry {
+    pub seq: u64,
+    pub life: u32,
+    pub ordinal: u32,
+}
+
+impl Ledger {
+    /// Opens or makes a ledger. No request of an earlier sandbox is under way any more, so its keys are free for repetition.
+    pub fn open(path: &Path, epoch: Instant) -> Result<Self, SandboxError> {
+        let open = || -> Result<Connection, rusqlite::Error> {
+            let db = Connection::open(path)?;
+            db.set_prepared_statement_cache_capacity(64);
+            db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON;")?;
+            db.execute_batch(&format!(
+                "BEGIN; {} UPDATE idempotency_keys SET under_way = 0 WHERE under_way; COMMIT;",
+                include_str!("schema.sql")
+            ))?;
+            Ok(db)
+        };
+        let db = open().map_err(|source| SandboxError::Open { path: path.to_owned(), source })?;
+        let desk = Mutex::new(Desk { db, life: 1, ordinals: HashMap::new() });
+        Ok(Self { path: path.to_owned(), epoch, desk, trouble: Mutex::new(None) })
+    }
+
+    /// Microseconds since the start of the trial.
+    pub fn now_us(&self) -> u64 {
+        self.us_at(Instant::now())
+    }
+
+    /// Microseconds from the start of the trial to an instant.
+    pub fn us_at(&self, at: Instant) -> u64 {
+        u64::try_from(at.saturating_duration_since(self.epoch).as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// A life begins; its ordinals start at 1.
+    pub fn begin_life(&self, life: u32) {
+        let mut desk = self.lock();
+        desk.life = life;
+        desk.ordinals.clear();
+    }
+
+    /// Enters a request that has arrived whole.
+    pub fn receive(&self, arrived: &Arrived, effect: &str) -> Result<Entry, SandboxError> {
+        let mut guard = self.lock();
+        let desk = &mut *guard;
+        let (life, now) = (desk.life, self.now_us());
+        let ordinal = desk.ordinals.get(effect).copied().unwrap_or(0) + 1;
+        let seq = rows::insert(&desk.db, arrived, effect, life, ordinal, now).map_err(|source| self.failed("write", source))?;
+        desk.ordinals.insert(effect.to_owned(), ordinal);
+        drop(guard);
+        if seq > limits::REQUESTS_PER_TRIAL_MAX {
+            return Err(self.incomplete(format!("more than {} requests in one trial", limits::REQUESTS_PER_TRIAL_MAX)));
+        }
+        Ok(Entry { seq, life, ordinal })
+    }
+
+    /// Does what a request asks, under its key where it has one, and commits what came of it: all of it or nothing.
+    pub fn execute(&self, seq: u64, arrived: &Arrived) -> Result<Reply, SandboxError> {
+        let now = self.now_us();
+        execute::execute(&mut self.lock().db, seq, arrived, now).map_err(|source| self.failed("write", source))
+    }
+
+    /// A request is no longer under way: its key is free for repetition.
+    pub fn release(&self, seq: u64) -> Result<(), SandboxError> {
+        self.update("UPDATE idempotency_keys SET under_way = 0 WHERE seq = ?1", params![rows::int(seq)])
+    }
+
+    /// The last byte of an answer was written.
+    pub fn answered(&self, seq: u64, at_us: u64) -> Result<(), SandboxError> {
+        self.update("UPDATE requests SET answered_us = ?2 WHERE seq = ?1", params![rows::int(seq), rows::int(at_us)])
+    }
+
+    /// All requests, in order of arrival; an error where they are not all.
+    pub fn requests(&self) -> Result<Vec<Request>, SandboxError> {
+        if let Some(reason) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return Err(SandboxError::Incomplete { reason });
+        }
+        rows::all(&self.lock().db).map_err(|fault| match fault {
+            rows::Fault::Db(source) => SandboxError::Ledger { doing: "read", path: self.path.clone(), source },
+            rows::Fault::Column { seq, column } => SandboxError::Row { seq, path: self.path.clone(), column },
+        })
+    }
+
+    /// Notes why the ledger is not the whole truth; the first reason stays.
+    pub fn incomplete(&self, reason: String) -> SandboxError {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| reason.clone());
+        SandboxError::Incomplete { reason }
+    }
+
+    fn update(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), SandboxError> {
+        let done = self.lock().db.prepare_cached(sql).and_then(|mut update| update.execute(values));
+        done.map(|_| ()).map_err(|source| self.failed("write", source))
+    }
+
+    fn failed(&self, doing: &'static str, source: rusqlite::Error) -> SandboxError {
+        self.incomplete(format!("a request could not be entered: {source}"));
+        SandboxError::Ledger { doing, path: self.path.clone(), source }
+    }
+
+    /// A panic elsewhere cannot leave a transaction half done: SQLite rolls it back when it is dropped.
+    fn lock(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,97 @@
+//! A request that has arrived whole, or the reason why it has not.
+
+use std::collections::BTreeMap;
+
+use http::HeaderMap;
+use http::request::Parts;
+use http_body_util::BodyExt;
+use hyper::body::{Body, Incoming};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::body;
+use crate::model::limits;
+
+/// Headers that prove who somebody is. Their values are not kept.
+const SECRET: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
+
+/// A request that has arrived whole.
+pub(super) struct Arrived {
+    pub method: String,
+    pub path: String,
+    pub query: Option<String>,
+    pub headers: BTreeMap<String, String>,
+    pub body: Value,
+    pub body_sha256: String,
+    pub key: Option<String>,
+}
+
+/// Why a body did not arrive whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The client is gone, or what it sent is not a body.
+    Lost,
+    /// It has more bytes than the sandbox reads.
+    TooLarge,
+    /// It took too long.
+    TooSlow,
+}
+
+impl Arrived {
+    /// Puts together the head and the bytes of a request.
+    pub fn new(parts: &Parts, bytes: &[u8]) -> Self {
+        let headers = readable(&parts.headers);
+        let key = headers.get("idempotency-key").filter(|key| !key.is_empty()).cloned();
+        Self {
+            method: parts.method.as_str().to_owned(),
+            path: parts.uri.path().to_owned(),
+            query: parts.uri.query().map(str::to_owned),
+            body: body::decode(headers.get("content-type").map(String::as_str), bytes),
+            body_sha256: hex::encode(Sha256::digest(bytes)),
+            key,
+            headers,
+        }
+    }
+
+    /// The key that counts: Stripe's v1 API looks at keys of POST only.
+    pub fn stripe_key(&self) -> Option<&str> {
+        self.key.as_deref().filter(|_| self.method == "POST")
+    }
+}
+
+fn readable(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut readable: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = if SECRET.contains(&name.as_str()) { "(not kept)".into() } else { String::from_utf8_lossy(value.as_bytes()) };
+        readable
+            .entry(name.as_str().to_owned())
+            .and_modify(|values| {
+                values.push_str(", ");
+                values.push_str(&value);
+            })
+            .or_insert_with(|| value.clone().into_owned());
+    }
+    readable
+}
+
+/// Reads a body to its end: every byte that its head announced, or its last chunk.
+pub(super) async fn collect(mut body: Incoming, deadline: Instant) -> Result<Vec<u8>, Cut> {
+    let announced = body.size_hint().upper().unwrap_or(0);
+    if announced > u64::try_from(limits::BODY_MAX_BYTES).unwrap_or(u64::MAX) {
+        return Err(Cut::TooLarge);
+    }
+    let read = async {
+        let mut bytes = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_| Cut::Lost)?;
+            let Some(data) = frame.data_ref() else { continue };
+            if bytes.len() + data.len() > limits::BODY_MAX_BYTES {
+                return Err(Cut::TooLarge);
+            }
+            bytes.extend_from_slice(data);
+        }
+        Ok(bytes)
+    };
+    tokio::time::timeout_at(deadline, read).await.unwrap_or(Err(Cut::TooSlow))
+}

@@ -1,0 +1,215 @@
+//! The server: its port, its connections, and the knowledge of when nothing is under way any more.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use super::carry::{Close, carry};
+use super::error::SandboxError;
+use super::ledger::Ledger;
+use super::naming::EffectRule;
+use super::watch::Watch;
+use super::wire::{Line, Wire};
+use crate::model::limits;
+
+/// Pause after the system refused a connection (it is out of descriptors), so that the loop does not spin.
+const ACCEPT_PAUSE_MS: u64 = 10;
+
+/// What all connections share.
+pub(super) struct World {
+    pub ledger: Ledger,
+    pub rules: Vec<EffectRule>,
+    pub watch: Arc<dyn Watch>,
+    /// How long a client may take to send one request.
+    pub read_timeout: Duration,
+    /// Connections that are open and requests that are under way.
+    busy: watch::Sender<usize>,
+    stopping: watch::Sender<bool>,
+    connections: AtomicUsize,
+}
+
+impl World {
+    /// Waits until the sandbox is stopped.
+    async fn stopped(&self) {
+        let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
+    }
+}
+
+/// Counts as busy for as long as it lives.
+struct Busy(Arc<World>);
+
+impl Busy {
+    fn new(world: &Arc<World>) -> Self {
+        world.busy.send_modify(|count| *count += 1);
+        Self(Arc::clone(world))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.send_modify(|count| *count -= 1);
+    }
+}
+
+/// Counts as an open connection for as long as it lives.
+struct Open(Arc<World>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The port, and the loop that takes connections from it.
+pub(super) struct Server {
+    pub addr: SocketAddr,
+    pub world: Arc<World>,
+    sweeps: mpsc::UnboundedSender<oneshot::Sender<()>>,
+}
+
+impl Server {
+    /// Listens on a free port of the loopback interface.
+    pub fn start(
+        ledger: Ledger,
+        rules: Vec<EffectRule>,
+        watch: Arc<dyn Watch>,
+        read_timeout: Duration,
+    ) -> Result<Self, SandboxError> {
+        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr)> {
+            let listener = std::net::TcpListener::bind(asked)?;
+            listener.set_nonblocking(true)?;
+            let (own, addr) = (listener.try_clone()?, listener.local_addr()?);
+            Ok((own, TcpListener::from_std(listener)?, addr))
+        };
+        let (raw, listener, addr) = listen().map_err(|source| SandboxError::Listen { addr: asked.to_string(), source })?;
+        let world = Arc::new(World {
+            ledger,
+            rules,
+            watch,
+            read_timeout,
+            busy: watch::Sender::new(0),
+            stopping: watch::Sender::new(false),
+            connections: AtomicUsize::new(0),
+        });
+        let (sweeps, requests) = mpsc::unbounded_channel();
+        tokio::spawn(accept(Arc::clone(&world), raw, listener, requests));
+        Ok(Self { addr, world, sweeps })
+    }
+
+    /// Waits until no connection is open, none waits to be taken, and no request is under way; `false` where that takes too long.
+    pub async fn settle(&self, limit: Duration) -> bool {
+        let settled = async {
+            let (swept, done) = oneshot::channel();
+            // A loop that has ended takes no connections.
+            if self.sweeps.send(swept).is_ok() {
+                let _ = done.await;
+            }
+            let _ = self.world.busy.subscribe().wait_for(|busy| *busy == 0).await;
+        };
+        tokio::time::timeout(limit, settled).await.is_ok()
+    }
+
+    /// Closes the port and all connections.
+    pub async fn stop(&self) {
+        self.world.stopping.send_replace(true);
+        self.sweeps.closed().await;
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.world.stopping.send_replace(true);
+    }
+}
+
+async fn accept(
+    world: Arc<World>,
+    raw: std::net::TcpListener,
+    listener: TcpListener,
+    mut sweeps: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
+) {
+    let stopped = world.stopped();
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stopped => return,
+            Some(swept) = sweeps.recv() => {
+                // Asked of the system itself: tokio may not have heard yet of a connection that is there.
+                while let Ok((stream, peer)) = raw.accept() {
+                    let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+                    take(&world, stream.map(|stream| (stream, peer)));
+                }
+                let _ = swept.send(());
+            }
+            connection = listener.accept() => {
+                if !take(&world, connection) {
+                    tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                }
+            }
+        }
+    }
+}
+
+/// Takes a connection; `false` where the system gave none.
+fn take(world: &Arc<World>, connection: io::Result<(TcpStream, SocketAddr)>) -> bool {
+    match connection {
+        Ok((stream, peer)) => {
+            let open = world.connections.fetch_add(1, Ordering::Relaxed) + 1;
+            let counted = Open(Arc::clone(world));
+            if open > limits::CONNECTIONS_MAX {
+                world.ledger.incomplete(format!("more than {} open connections", limits::CONNECTIONS_MAX));
+            } else {
+                tokio::spawn(serve(Busy::new(world), counted, stream, peer));
+            }
+            true
+        }
+        // The client gave up before it was taken: it has asked for nothing.
+        Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => true,
+        Err(error) => {
+            world.ledger.incomplete(format!("a connection could not be taken: {error}"));
+            false
+        }
+    }
+}
+
+async fn serve(busy: Busy, _open: Open, stream: TcpStream, peer: SocketAddr) {
+    let world = &busy.0;
+    // Only costs time where it fails.
+    let _ = stream.set_nodelay(true);
+    let line = Arc::new(Line::default());
+    let wire = Wire::new(stream, Arc::clone(&line), Arc::clone(&world.watch), world.read_timeout);
+    let service = service_fn(|request| {
+        let (outlet, outgoing) = oneshot::channel();
+        let began = line.head_arrived();
+        let (busy, line) = (Busy::new(world), Arc::clone(&line));
+        tokio::spawn(async move { carry(Arc::clone(&busy.0), request, peer, began, outlet).await });
+        async move {
+            let outgoing = outgoing.await.map_err(|_| Close)?;
+            line.expect(outgoing.answer, outgoing.linger);
+            Ok::<_, Close>(outgoing.response)
+        }
+    });
+    let mut connection = http1::Builder::new()
+        .max_header_size(limits::HEAD_MAX_BYTES)
+        .max_buf_size(limits::HEAD_MAX_BYTES)
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(wire), service);
+    tokio::select! {
+        end = &mut connection => {
+            // How a connection ends is not of interest, what arrived on it is in the ledger; but rubbish is told that it is rubbish.
+            let rubbish = end.is_err_and(|error| error.is_parse() && !error.is_incomplete_message());
+            connection.into_parts().io.into_inner().finish(rubbish).await;
+        }
+        () = world.stopped() => {}
+    }
+}
