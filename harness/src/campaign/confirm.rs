@@ -4,13 +4,37 @@ use super::options::{Answer, CampaignError, Source};
 use super::stage::Stage;
 use super::sweep::is_reached;
 use crate::model::census::Census;
+use crate::model::event::TrialRecord;
 use crate::model::finding::Finding;
 use crate::model::life::TrialEnd;
+use crate::model::point::{Moment, Point};
 use crate::model::schedule::Schedule;
+use crate::model::verdict::Judgement;
 use crate::oracle::{self, Expectation};
 use crate::plan;
 use crate::state::World;
 use crate::store::{FINDING_SCHEMA, FindingFile, RunFolder};
+
+/// Chooses the schedule that brings a finding back most surely. Calls change their order with the threads, and with them what is
+/// done by then; at the moment when the sandbox has just carried out the effect, or answered it, it is done and not recorded in any order.
+pub fn choose_steadiest(finding: &mut Finding, records: &[TrialRecord]) {
+    let is_steady = |record: &&TrialRecord| match record.schedule.0.as_slice() {
+        [step] => matches!(&step.point, Point::Wire(wire) if wire.effect == finding.promise && matches!(wire.moment, Moment::Executed | Moment::Answered)),
+        _ => false,
+    };
+    let shows = |record: &&TrialRecord| {
+        let is_it = |judgement: &Judgement| {
+            judgement.promise == finding.promise && judgement.verdict == finding.verdict && judgement.cause == Some(finding.cause)
+        };
+        record.judgements.iter().any(is_it)
+    };
+    let steady: Vec<_> = records.iter().filter(is_steady).filter(shows).collect();
+    // The answer is the moment that people know.
+    let answered = steady.iter().find(|record| record.schedule.to_string().contains(Moment::Answered.word()));
+    if let Some(record) = answered.or(steady.first()) {
+        finding.schedule = record.schedule.clone();
+    }
+}
 
 /// Carries out a finding's schedule once. A point that is not reached is tried under its other names.
 ///
@@ -29,7 +53,7 @@ pub async fn answer(stage: &Stage, expectation: &Expectation, finding: &Finding,
         std::mem::forget(fresh);
     }
     let judgements = oracle::judge(expectation, &trial);
-    let is_same = |judgement: &crate::model::verdict::Judgement| {
+    let is_same = |judgement: &Judgement| {
         judgement.promise == finding.promise && judgement.verdict == finding.verdict && finding.intents.contains(&judgement.intent)
     };
     Ok(Answer {

@@ -171,6 +171,7 @@ async fn cell(
     let swept = sweep::sweep(stage, &expectation, plan, done, options.jobs, folder, tell).await?;
     let mut found = findings::group(&stage.values(), &baseline.census, &swept.records);
     for (index, finding) in found.iter_mut().enumerate() {
+        confirm::choose_steadiest(finding, &swept.records);
         confirm::keep(stage, source, &expectation, &baseline.census, finding, findings_before + index + 1, folder).await?;
         let event = Event::FindingMade { cell: stage.index, finding: Box::new(finding.clone()) };
         folder.append(&event).map_err(CampaignError::Store)?;
