@@ -42,6 +42,10 @@ pub const REQUEST_READ_TIMEOUT_MS: u64 = 60_000;
 pub const REFUSED_READ_MAX_BYTES: u64 = 1024 * 1024;
 /// How long that goes on.
 pub const REFUSED_READ_TIMEOUT_MS: u64 = 1_000;
+/// Brackets in one key of a form (`a[b][c]` has two).
+pub const FORM_DEPTH_MAX: usize = 16;
+/// Pause after the system gave the sandbox no connection (it is out of descriptors), so that it does not spin.
+pub const ACCEPT_PAUSE_MS: u64 = 10;
 /// Open connections of one sandbox.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Requests one trial may make.

@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-/// Brackets in a form's key, at most.
-const FORM_DEPTH_MAX: usize = 16;
+use crate::model::limits;
 
 /// A body as JSON; a string where it is neither a form nor JSON, and `null` where there is none.
 ///
@@ -32,7 +31,7 @@ pub(super) fn decode_form(text: &str) -> Option<Value> {
     if text.is_empty() {
         return Some(Value::Object(serde_json::Map::new()));
     }
-    let config = serde_qs::Config::new().use_form_encoding(true).max_depth(FORM_DEPTH_MAX);
+    let config = serde_qs::Config::new().use_form_encoding(true).max_depth(limits::FORM_DEPTH_MAX);
     let mut value: Value = config.deserialize_str(text).ok()?;
     numbers(&mut value);
     value.is_object().then_some(value)

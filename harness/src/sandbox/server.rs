@@ -20,9 +20,6 @@ use super::watch::Watch;
 use super::wire::{Line, Wire};
 use crate::model::limits;
 
-/// Pause after the system refused a connection (it is out of descriptors), so that the loop does not spin.
-const ACCEPT_PAUSE_MS: u64 = 10;
-
 /// What all connections share.
 pub(super) struct World {
     pub ledger: Ledger,
@@ -153,7 +150,7 @@ async fn accept(
             }
             connection = listener.accept() => {
                 if !take(&world, connection) {
-                    tokio::time::sleep(Duration::from_millis(ACCEPT_PAUSE_MS)).await;
+                    tokio::time::sleep(Duration::from_millis(limits::ACCEPT_PAUSE_MS)).await;
                 }
             }
         }

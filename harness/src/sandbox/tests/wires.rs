@@ -62,6 +62,25 @@ async fn requests_sent_in_one_go_are_answered_in_order() {
 }
 
 #[tokio::test]
+async fn answers_that_wait_behind_each_other_are_told_apart() {
+    let stage = Stage::new().await;
+    let note = "x".repeat(4_000_000);
+    let charge = stage.post("/v1/charges", None, &format!("{CHARGE}&description={note}")).await;
+    let mut client = stage.client().await;
+    let look = request("GET", &format!("/v1/charges/{}", charge.id()), None, "");
+    client.send(&look.repeat(3)).await;
+    for _ in 0..3 {
+        assert_eq!(client.read().await.map(|reply| reply.body), Some(charge.body.clone()));
+    }
+    drop(client);
+    stage.settled().await;
+    let log = stage.keeper.log();
+    let at = |line: &str| log.iter().position(|other| other == line).expect(line);
+    assert!(at("Last look#1") < log.iter().position(|line| line == "Part look#2").unwrap_or_else(|| at("Last look#2")));
+    assert!(at("Last look#2") < at("Last look#3"));
+}
+
+#[tokio::test]
 async fn a_large_answer_leaves_in_parts_and_its_last_byte_is_told_once() {
     let stage = Stage::new().await;
     let note = "x".repeat(4_000_000);
