@@ -1,0 +1,70 @@
+//! What the native targets share: the job as the command line and the environment give it, the billing API's client and a
+//! journal of what is done. None of it knows that anything might kill it.
+#![allow(dead_code, reason = "compiled into each target, and each uses its own part of it")]
+
+mod api;
+mod journal;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use api::Api;
+pub use journal::DoneLog;
+
+/// Why a target could not go on; it is printed in one line.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a target's steps give.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// One invoice to be paid.
+#[derive(Clone, Debug)]
+pub struct Invoice {
+    /// Its id (`inv_1`).
+    pub id: String,
+    /// What is to be charged, in cents.
+    pub cents: u64,
+}
+
+/// What a target has to do, and where.
+pub struct Job {
+    /// The billing API at `BILLING_URL`.
+    pub api: Api,
+    /// The folder `STATE_DIR`, where progress is kept.
+    pub state: PathBuf,
+    /// The invoices of the command line, `INVOICE:CENTS` each, in its order.
+    pub invoices: Vec<Invoice>,
+}
+
+impl Job {
+    fn from_command_line() -> Result<Self> {
+        let variable = |name: &str| std::env::var(name).map_err(|error| format!("{name}: {error}"));
+        let invoices = std::env::args().skip(1).map(|text| parse(&text)).collect::<Result<Vec<_>>>()?;
+        if invoices.is_empty() {
+            return Err("expected at least one INVOICE:CENTS".into());
+        }
+        Ok(Self { api: Api::new(&variable("BILLING_URL")?), state: variable("STATE_DIR")?.into(), invoices })
+    }
+
+    /// The journal of invoices that are done.
+    pub fn done_log(&self) -> DoneLog {
+        DoneLog::new(self.state.join("done.log"))
+    }
+}
+
+fn parse(text: &str) -> Result<Invoice> {
+    let (id, cents) = text.split_once(':').ok_or_else(|| format!("expected INVOICE:CENTS, not {text}"))?;
+    let cents = cents.parse().map_err(|error| format!("{text}: {error}"))?;
+    Ok(Invoice { id: id.to_owned(), cents })
+}
+
+/// Runs a target: exit code 0 when its job is done, else 1 with a line on stderr.
+pub fn run(target: fn(&Job) -> Result<()>) -> ExitCode {
+    match Job::from_command_line().and_then(|job| target(&job)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
