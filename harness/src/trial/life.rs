@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
+use super::Interrupt;
 use super::keeper::AT_POINT;
 use super::recorder::{Eye, Recorder};
-use super::Interrupt;
 use crate::model::call::Notice;
 use crate::model::life::{Life, LifeEnd};
 use crate::model::limits::OUTPUT_TAIL_LINES;

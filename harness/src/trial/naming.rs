@@ -72,7 +72,8 @@ impl Namer {
     }
 
     fn path(&self, path: &Path, pids: &[i32]) -> (String, Place) {
-        let inside = self.roots.iter().find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, *prefix, *own)));
+        let inside =
+            self.roots.iter().find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, *prefix, *own)));
         let is_own = inside.is_some_and(|(_, _, own)| own);
         let (rest, prefix) = inside.map_or((path, ""), |(rest, prefix, _)| (rest, prefix));
         let text = rest.to_string_lossy();

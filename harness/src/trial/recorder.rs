@@ -235,13 +235,12 @@ impl Inner {
     /// Notes answers that the client has read by now.
     fn look_for_reads(&mut self) {
         let sandbox = self.namer.sandbox();
-        let (read, unread): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.unread).into_iter().partition(|(_, seen)| unread_bytes(seen.peer, sandbox).is_none_or(|bytes| bytes == 0));
-        self.unread = unread;
-        for (wire, seen) in read {
-            // A connection that is gone says nothing of what was read from it.
-            if unread_bytes(seen.peer, sandbox).is_some() {
-                self.record(Point::Wire(wire), Vec::new(), 0);
+        for (wire, seen) in std::mem::take(&mut self.unread) {
+            match unread_bytes(seen.peer, sandbox) {
+                Some(0) => self.record(Point::Wire(wire), Vec::new(), 0),
+                Some(_) => self.unread.push((wire, seen)),
+                // A connection that was cut off says nothing of what was read from it.
+                None => {}
             }
         }
     }
@@ -293,10 +292,15 @@ impl Inner {
         let total = self.counts.entry(name.clone()).or_default();
         *total += 1;
         let total = *total;
-        let mut names: Vec<_> = self.anchors.iter().rev().map(|(wire, before)| {
-            let ordinal = total - before.get(&name).copied().unwrap_or(0);
-            Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
-        }).collect();
+        let mut names: Vec<_> = self
+            .anchors
+            .iter()
+            .rev()
+            .map(|(wire, before)| {
+                let ordinal = total - before.get(&name).copied().unwrap_or(0);
+                Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
+            })
+            .collect();
         names.push(Point::Call { anchor: Anchor::Start, call: name.clone(), ordinal: total });
         let aliases = names.split_off(1);
         let primary = names.remove(0);
