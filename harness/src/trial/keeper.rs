@@ -58,7 +58,7 @@ async fn stop_and_kill(grip: &Grip) -> Go {
 fn release_if_unanswered(grip: Grip) {
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(ANSWER_WRITE_MAX_MS)).await;
-        if !grip.recorder.is_hit() {
+        if grip.recorder.still_waits_for_its_answer() {
             grip.control.thaw(false);
         }
     });

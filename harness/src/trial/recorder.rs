@@ -164,6 +164,13 @@ impl Recorder {
         self.lock().hit
     }
 
+    /// Whether the target's answer has neither gone out nor been the end.
+    #[must_use]
+    pub fn still_waits_for_its_answer(&self) -> bool {
+        let inner = self.lock();
+        !inner.hit && inner.watched.is_none()
+    }
+
     /// How long nothing has happened.
     #[must_use]
     pub fn idle(&self) -> Duration {
