@@ -1,4 +1,5 @@
 //! The gate: one integration binary that enters by the front door, the command and the public library.
 
+mod hygiene; // no survivor, no lost result
 mod support; // where things are, a campaign, who is alive
 mod truth; // planted bugs are found, correct twins are clean

@@ -2,7 +2,7 @@
 //! intent whether its promise was kept, and why not. No I/O, no clock, no other room.
 //!
 //! **To add an oracle**, write one small file with a function `judge(&Case) -> Option<Opinion>` that objects or says nothing, and
-//! list it in [`ORACLES`]. The worst opinion wins ([`Verdict`]'s order). One that panics is `unknown`, never a pass.
+//! list it in `ORACLES`. The worst opinion wins ([`Verdict`]'s order). One that panics is `unknown`, never a pass.
 //! A new cause is a branch in `cause.rs`.
 //!
 //! Not judged here: `overlap`. Two executors of one intent at once cannot be told from the ledger of one killed process tree:

@@ -186,7 +186,7 @@ impl Site<'_> {
         // O_CREAT on a name that is a link makes the link's target.
         let path = std::fs::canonicalize(&path).unwrap_or(path);
         let is_there = path.exists();
-        let changes = (flags & libc::O_CREAT != 0 && !is_there) || (flags & libc::O_TRUNC != 0 && is_there);
+        let changes = (flags & libc::O_CREAT != 0 && !is_there) || (flags & libc::O_TRUNC != 0 && path.is_file());
         if changes { durable(path) } else { None }
     }
 
