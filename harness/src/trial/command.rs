@@ -39,7 +39,9 @@ impl CommandError {
         Some(match name.as_str() {
             "python3" | "python" | "pip" | "pip3" => "on Debian: apt-get install python3 python3-venv".to_owned(),
             "node" | "npm" | "npx" => "on Debian: apt-get install nodejs npm".to_owned(),
-            "cargo" | "rustc" => "Rust's installer is described at https://rustup.rs; on Debian: apt-get install cargo".to_owned(),
+            "cargo" | "rustc" => {
+                "Rust's installer is described at https://rustup.rs; on Debian: apt-get install cargo".to_owned()
+            }
             "uv" => "on any machine with Python: pip install uv".to_owned(),
             _ if program.contains('/') => "a path is taken relative to `dir`; is it built?".to_owned(),
             _ => "it is looked for in PATH; write its path, or set PATH in `env`".to_owned(),

@@ -159,7 +159,8 @@ impl<'a> Stage<'a> {
         let env = environment(role, &places, Some(&world.tmp())).map_err(|source| TrialError::Command { what: "env", source })?;
         let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
-        let namer = Namer::new(real(&world.state()), real(&world.tmp()), real(&dir), world.dir().is_some(), sandbox.addr(), ignore);
+        let namer =
+            Namer::new(real(&world.state()), real(&world.tmp()), real(&dir), world.dir().is_some(), sandbox.addr(), ignore);
         Ok(Self { plan, world, role, sandbox, places, dir, env, namer: Arc::new(namer) })
     }
 
@@ -186,7 +187,13 @@ impl<'a> Stage<'a> {
         }
     }
 
-    async fn live(&self, number: u32, target: Option<Point>, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Life, Arc<Recorder>), TrialError> {
+    async fn live(
+        &self,
+        number: u32,
+        target: Option<Point>,
+        keeper: &Keeper,
+        interrupt: &Interrupt,
+    ) -> Result<(Life, Arc<Recorder>), TrialError> {
         let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
         let command = ready(argv, &self.dir, &self.env, &self.places).map_err(|source| TrialError::Command { what, source })?;
         let launch = Launch {
@@ -198,7 +205,11 @@ impl<'a> Stage<'a> {
             stop_at_calls: true,
         };
         let promised = self.plan.scenario.promises.iter().map(|promise| promise.name.clone());
-        let promised: Vec<_> = if self.plan.scenario.promises.is_empty() { self.plan.rules.iter().map(|(name, _)| name.clone()).collect() } else { promised.collect() };
+        let promised: Vec<_> = if self.plan.scenario.promises.is_empty() {
+            self.plan.rules.iter().map(|(name, _)| name.clone()).collect()
+        } else {
+            promised.collect()
+        };
         let recorder = Arc::new(Recorder::new(self.namer.clone(), target.clone(), promised));
         let control = Control::default();
         self.sandbox.begin_life(number);

@@ -72,7 +72,8 @@ impl Namer {
     }
 
     fn path(&self, path: &Path, pids: &[i32]) -> (String, Place) {
-        let inside = self.roots.iter().find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, *prefix, *own)));
+        let inside =
+            self.roots.iter().find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, *prefix, *own)));
         let is_own = inside.is_some_and(|(_, _, own)| own);
         let (rest, prefix) = inside.map_or((path, ""), |(rest, prefix, _)| (rest, prefix));
         let text = rest.to_string_lossy();
@@ -107,7 +108,7 @@ static MASKS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     let regex = |text| Regex::new(text).expect("a constant pattern");
     [
         (regex("[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"), "{uuid}"),
-        (regex("\\d{4}-?\\d{2}-?\\d{2}[T_ -]?\\d{2}[:_.-]?\\d{2}(?:[:_.-]?\\d{2})?(?:[.,]?\\d+)?Z?"), "{time}"),
+        (regex("\\d{4}-?\\d{2}-?\\d{2}[T_ -]?\\d{2}[:_.-]?\\d{2}(?:[:_.-]?\\d{2})?(?:[.,:_-]?\\d+)?Z?"), "{time}"),
         // Python's tempfile (eight of a-z, 0-9, _), mktemp (ten letters and digits), Rust's tempfile (six).
         (regex("(?P<head>tmp[._-]?)(?:[a-z0-9_]{8}|[A-Za-z0-9]{10}|[A-Za-z0-9]{6})(?P<tail>$|[.-])"), "${head}{rand}${tail}"),
         (regex("(?:\\b|_)[0-9a-f]{16,}\\b"), "{rand}"),
@@ -188,6 +189,8 @@ mod tests {
             ("lock-4242", "lock-{pid}"),
             ("run-1764563200123", "run-{time}"),
             ("2026-12-01T05:10:12Z.log", "{time}.log"),
+            // npm's logs.
+            ("2026-12-01T07_18_19_602Z-debug-0.log", "{time}-debug-0.log"),
             ("checkpoints.db-wal", "checkpoints.db-wal"),
             ("checkpoint12.json", "checkpoint12.json"),
             ("invoice_0001", "invoice_0001"),

@@ -58,7 +58,7 @@ struct Inner {
     /// Something was changed since the last end of a process, so that the next end is a point of its own.
     is_dirty: bool,
     active: Instant,
-    others_at_first_exit: Option<usize>,
+    first_has_ended: bool,
     window_start: Option<usize>,
     promised: Vec<String>,
 }
@@ -89,7 +89,7 @@ impl Recorder {
             pids: Vec::new(),
             is_dirty: false,
             active: now,
-            others_at_first_exit: None,
+            first_has_ended: false,
             window_start: None,
             promised,
         };
@@ -170,10 +170,10 @@ impl Recorder {
         self.lock().active.elapsed()
     }
 
-    /// How many processes were left when the first one ended; `None`: it has not.
+    /// Whether the first process has ended.
     #[must_use]
-    pub fn others_at_first_exit(&self) -> Option<usize> {
-        self.lock().others_at_first_exit
+    pub fn first_has_ended(&self) -> bool {
+        self.lock().first_has_ended
     }
 
     /// What was noticed.
@@ -235,8 +235,9 @@ impl Inner {
     /// Notes answers that the client has read by now.
     fn look_for_reads(&mut self) {
         let sandbox = self.namer.sandbox();
-        let (read, unread): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.unread).into_iter().partition(|(_, seen)| unread_bytes(seen.peer, sandbox).is_none_or(|bytes| bytes == 0));
+        let (read, unread): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unread)
+            .into_iter()
+            .partition(|(_, seen)| unread_bytes(seen.peer, sandbox).is_none_or(|bytes| bytes == 0));
         self.unread = unread;
         for (wire, seen) in read {
             // A connection that is gone says nothing of what was read from it.
@@ -293,10 +294,15 @@ impl Inner {
         let total = self.counts.entry(name.clone()).or_default();
         *total += 1;
         let total = *total;
-        let mut names: Vec<_> = self.anchors.iter().rev().map(|(wire, before)| {
-            let ordinal = total - before.get(&name).copied().unwrap_or(0);
-            Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
-        }).collect();
+        let mut names: Vec<_> = self
+            .anchors
+            .iter()
+            .rev()
+            .map(|(wire, before)| {
+                let ordinal = total - before.get(&name).copied().unwrap_or(0);
+                Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
+            })
+            .collect();
         names.push(Point::Call { anchor: Anchor::Start, call: name.clone(), ordinal: total });
         let aliases = names.split_off(1);
         let primary = names.remove(0);
@@ -352,9 +358,9 @@ impl Policy for Eye {
         inner.notices.insert(notice);
     }
 
-    fn on_first_exit(&mut self, others: usize) {
+    fn on_first_exit(&mut self) {
         let mut inner = self.0.lock();
         inner.active = Instant::now();
-        inner.others_at_first_exit = Some(others);
+        inner.first_has_ended = true;
     }
 }
