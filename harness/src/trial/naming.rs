@@ -91,6 +91,19 @@ impl Namer {
     }
 }
 
+/// Letters of a part of a name that could be random; `mkstemp` and its like make six.
+const OPEN_MIN_CHARS: usize = 6;
+
+static OPEN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&format!("[0-9A-Za-z_]{{{OPEN_MIN_CHARS},}}")).expect("a constant pattern"));
+
+/// The name of a path with every part left open that could be random, whatever it looks like: nobody can tell the name of a
+/// semaphore that Python made (`mp-bjksyngf`) from a word. `None`: it has no such part.
+pub fn open(object: &Object, name: &str) -> Option<String> {
+    let is_path = matches!(object, Object::Path(_) | Object::Paths(..));
+    (is_path && OPEN.is_match(name)).then(|| OPEN.replace_all(name, "{any}").into_owned())
+}
+
 /// Python's compiled modules: a cache that is written when it is missing and changes nothing else.
 fn is_bytecode(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "__pycache__") || path.extension().is_some_and(|ending| ending == "pyc")
@@ -199,6 +212,16 @@ mod tests {
         ] {
             assert_eq!(mask(name, &[4242]), masked);
         }
+    }
+
+    #[test]
+    fn what_could_be_random_is_left_open_in_paths_alone() {
+        let path = Object::Path("/x".into());
+        assert_eq!(open(&path, "/dev/shm/sem.mp-bjksyngf").as_deref(), Some("/dev/shm/sem.mp-{any}"));
+        assert_eq!(open(&path, "checkpoints.db-wal").as_deref(), Some("{any}.db-wal"));
+        assert_eq!(open(&path, "done"), None);
+        assert_eq!(open(&path, "{time}.log"), None);
+        assert_eq!(open(&Object::Tcp("127.0.0.1:4000".parse().unwrap()), "sandbox"), None);
     }
 
     #[test]

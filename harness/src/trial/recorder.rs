@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::naming::{Namer, Place};
+use super::naming::{self, Namer, Place};
 use crate::model::call::{Notice, Object};
 use crate::model::census::{Census, CensusPoint};
 use crate::model::limits::POINTS_PER_CENSUS_MAX;
@@ -287,29 +287,23 @@ impl Inner {
             return Action::Continue;
         }
         self.is_dirty |= !is_end;
-        self.count(CallName { syscall: call.syscall.to_owned(), object }, call.process)
+        let named = |object| CallName { syscall: call.syscall.to_owned(), object };
+        let open = naming::open(&call.object, &object).map(named);
+        self.count(named(object), open, call.process)
     }
 
-    fn count(&mut self, name: CallName, process: u32) -> Action {
-        let total = self.counts.entry(name.clone()).or_default();
-        *total += 1;
-        let total = *total;
-        let mut names: Vec<_> = self
-            .anchors
-            .iter()
-            .rev()
-            .map(|(wire, before)| {
-                let ordinal = total - before.get(&name).copied().unwrap_or(0);
-                Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
-            })
-            .collect();
-        names.push(Point::Call { anchor: Anchor::Start, call: name.clone(), ordinal: total });
-        let aliases = names.split_off(1);
+    /// Counts a call under its name, and under the one that leaves open what could be random.
+    fn count(&mut self, name: CallName, open: Option<CallName>, process: u32) -> Action {
+        let mut names = self.numbered(&name);
+        let mut aliases = names.split_off(1);
+        if let Some(open) = &open {
+            aliases.splice(0..0, self.numbered(open).into_iter().take(1));
+        }
         let primary = names.remove(0);
         self.record(primary, aliases, process);
 
         let Some(Point::Call { call, ordinal, .. }) = &self.target else { return Action::Continue };
-        if self.hit || *call != name {
+        if self.hit || (*call != name && Some(call) != open.as_ref()) {
             return Action::Continue;
         }
         let Some(count) = &mut self.target_count else { return Action::Continue };
@@ -319,6 +313,22 @@ impl Inner {
             return Action::Kill;
         }
         Action::Continue
+    }
+}
+
+impl Inner {
+    /// Counts one more call of a name; its points, from the latest anchor to the start.
+    fn numbered(&mut self, name: &CallName) -> Vec<Point> {
+        let total = self.counts.entry(name.clone()).or_default();
+        *total += 1;
+        let total = *total;
+        let since = self
+            .anchors
+            .iter()
+            .rev()
+            .map(|(wire, before)| (Anchor::Wire(wire.clone()), total - before.get(name).copied().unwrap_or(0)));
+        let all = since.chain([(Anchor::Start, total)]);
+        all.map(|(anchor, ordinal)| Point::Call { anchor, call: name.clone(), ordinal }).collect()
     }
 }
 
