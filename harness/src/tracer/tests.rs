@@ -254,3 +254,21 @@ fn a_tree_whose_first_thread_has_ended_is_frozen_and_killed_as_any_other() {
     let outcome = life.join().expect("the tracer's thread does not panic");
     assert!(matches!(outcome.death, Death::KilledOnCommand { killed: 1, .. }), "{outcome:?}");
 }
+
+#[test]
+fn a_file_so_deep_that_the_kernel_cannot_say_its_path_is_not_missed() {
+    let (_keep, dir) = scratch();
+    let part = "y".repeat(200);
+    let script = format!(
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22; do mkdir {part}; cd -P {part} || exit 9; done; echo x > deep; mv deep moved; rm moved"
+    );
+    let mut recorder = Recorder::default();
+    let outcome = run(&shell(&dir, &script), &mut recorder);
+    assert_eq!(outcome.death, Death::Exited(0), "{:?}", std::fs::read_to_string(dir.join("output.log")));
+    let calls = names(&recorder);
+    assert_eq!(calls.iter().filter(|call| call.starts_with("mkdir")).count(), 22);
+    for wanted in ["openat(deep)", "write(a-path-too-long-to-say)", "unlinkat(moved)"] {
+        assert!(calls.iter().any(|call| call == wanted), "{wanted}: {:?}", &calls[22..]);
+    }
+    assert!(calls.iter().any(|call| call.starts_with("rename")), "{:?}", &calls[22..]);
+}
