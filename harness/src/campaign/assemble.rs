@@ -137,7 +137,9 @@ impl Tally {
     /// What lies outside of what was shown.
     fn outside(&self) -> Vec<String> {
         let notices: BTreeSet<&Notice> = self.results.iter().flat_map(|result| &result.summary.notices).collect();
-        let list = |pick: fn(&Notice) -> Option<&String>| notices.iter().filter_map(|notice| pick(notice)).cloned().collect::<Vec<_>>().join(", ");
+        let list = |pick: fn(&Notice) -> Option<&String>| {
+            notices.iter().filter_map(|notice| pick(notice)).cloned().collect::<Vec<_>>().join(", ")
+        };
         let mut outside = vec!["power loss: a SIGKILL leaves what the kernel was given, synced or not".to_owned()];
         if notices.contains(&Notice::IoUring) {
             outside.push("io_uring was set up: what goes through it makes no system call, so it is no point".to_owned());
@@ -165,14 +167,16 @@ impl Tally {
 #[must_use]
 pub fn past_baseline(past: &[Event], index: usize) -> Option<Baseline> {
     past.iter().find_map(|event| match event {
-        Event::BaselineFinished { cell, life, ledger, second_ledger, judgements, census, not_repeatable } if *cell == index => Some(Baseline {
-            life: life.clone(),
-            ledger: ledger.clone(),
-            second_ledger: second_ledger.clone(),
-            judgements: judgements.clone(),
-            census: census.clone(),
-            not_repeatable: not_repeatable.clone(),
-        }),
+        Event::BaselineFinished { cell, life, ledger, second_ledger, judgements, census, not_repeatable } if *cell == index => {
+            Some(Baseline {
+                life: life.clone(),
+                ledger: ledger.clone(),
+                second_ledger: second_ledger.clone(),
+                judgements: judgements.clone(),
+                census: census.clone(),
+                not_repeatable: not_repeatable.clone(),
+            })
+        }
         _ => None,
     })
 }
@@ -180,7 +184,8 @@ pub fn past_baseline(past: &[Event], index: usize) -> Option<Baseline> {
 /// The trials of a cell that a run that was cut off had done.
 #[must_use]
 pub fn past_records(past: &[Event], index: usize) -> Vec<TrialRecord> {
-    let records = past.iter().filter_map(|event| if let Event::TrialFinished(record) = event { Some(record.clone()) } else { None });
+    let records =
+        past.iter().filter_map(|event| if let Event::TrialFinished(record) = event { Some(record.clone()) } else { None });
     let mut seen = BTreeSet::new();
     records.filter(|record| record.cell == index && seen.insert(record.trial)).collect()
 }

@@ -118,5 +118,8 @@ fn differences(first: &Census, second: &Census) -> Vec<String> {
     let names: std::collections::BTreeSet<_> = first.keys().chain(second.keys()).collect();
     let of = |counts: &BTreeMap<String, usize>, name: &str| counts.get(name).copied().unwrap_or(0);
     let different = names.into_iter().filter(|name| of(&first, name) != of(&second, name));
-    different.take(DIFFERENCES_SHOWN).map(|name| format!("{name}: {} times, then {}", of(&first, name), of(&second, name))).collect()
+    different
+        .take(DIFFERENCES_SHOWN)
+        .map(|name| format!("{name}: {} times, then {}", of(&first, name), of(&second, name)))
+        .collect()
 }

@@ -19,7 +19,9 @@ use crate::store::{FINDING_SCHEMA, FindingFile, RunFolder};
 /// done by then; at the moment when the sandbox has just carried out the effect, or answered it, it is done and not recorded in any order.
 pub fn choose_steadiest(finding: &mut Finding, records: &[TrialRecord]) {
     let is_steady = |record: &&TrialRecord| match record.schedule.0.as_slice() {
-        [step] => matches!(&step.point, Point::Wire(wire) if wire.effect == finding.promise && matches!(wire.moment, Moment::Executed | Moment::Answered)),
+        [step] => {
+            matches!(&step.point, Point::Wire(wire) if wire.effect == finding.promise && matches!(wire.moment, Moment::Executed | Moment::Answered))
+        }
         _ => false,
     };
     let shows = |record: &&TrialRecord| {
@@ -40,7 +42,13 @@ pub fn choose_steadiest(finding: &mut Finding, records: &[TrialRecord]) {
 ///
 /// # Errors
 /// The trial could not be made at all.
-pub async fn answer(stage: &Stage, expectation: &Expectation, finding: &Finding, census: &Census, world: &World) -> Result<Answer, CampaignError> {
+pub async fn answer(
+    stage: &Stage,
+    expectation: &Expectation,
+    finding: &Finding,
+    census: &Census,
+    world: &World,
+) -> Result<Answer, CampaignError> {
     let mut trial = stage.trial(finding.schedule.clone(), world).await?.trial;
     for schedule in other_names(&finding.schedule, census) {
         if trial.end != TrialEnd::Unreached || stage.abort.is_set() {
@@ -54,7 +62,9 @@ pub async fn answer(stage: &Stage, expectation: &Expectation, finding: &Finding,
     }
     let judgements = oracle::judge(expectation, &trial);
     let is_same = |judgement: &Judgement| {
-        judgement.promise == finding.promise && judgement.verdict == finding.verdict && finding.intents.contains(&judgement.intent)
+        judgement.promise == finding.promise
+            && judgement.verdict == finding.verdict
+            && finding.intents.contains(&judgement.intent)
     };
     Ok(Answer {
         reached: is_reached(&trial),
@@ -107,7 +117,13 @@ pub async fn keep(
 /// How often a finding is brought back before it is said that it did not come.
 const AGAIN_TRIES: u32 = 3;
 
-async fn again(stage: &Stage, expectation: &Expectation, census: &Census, finding: &mut Finding, place: &std::path::Path) -> Result<(), CampaignError> {
+async fn again(
+    stage: &Stage,
+    expectation: &Expectation,
+    census: &Census,
+    finding: &mut Finding,
+    place: &std::path::Path,
+) -> Result<(), CampaignError> {
     for attempt in 1..=AGAIN_TRIES {
         let world = stage.world(&format!("c{}-{}", stage.index, finding.id))?;
         let answer = answer(stage, expectation, finding, census, &world).await?;

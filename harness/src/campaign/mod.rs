@@ -94,7 +94,8 @@ pub async fn points(scenario: &Scenario, options: &Options, tell: Tell, abort: &
 pub async fn replay(finding: &FindingFile, times: u32, tell: Tell, abort: &Abort) -> Result<Vec<Answer>, CampaignError> {
     let options = Options { jobs: 1, at: None, only: finding.cell.clone() };
     let stages = stages(&finding.scenario, &options, &tell, abort).await?;
-    let stage = stages.first().ok_or_else(|| CampaignError::Scenario("the finding's cell is not in its scenario's matrix".to_owned()))?;
+    let stage =
+        stages.first().ok_or_else(|| CampaignError::Scenario("the finding's cell is not in its scenario's matrix".to_owned()))?;
     // What is expected stands on a clean run of today: the target may have been mended.
     let baseline = baseline::run(stage).await?;
     if let Some(trouble) = baseline.trouble() {
@@ -118,7 +119,8 @@ async fn stages(scenario: &Scenario, options: &Options, tell: &Tell, abort: &Abo
     let worlds = Worlds::create().map_err(|error| CampaignError::Files { what, source: Box::new(error) })?;
     let worlds = Arc::new(worlds);
     let scratch = worlds.path().to_owned();
-    let able = tokio::task::spawn_blocking(move || probe(&scratch)).await.map_err(|error| CampaignError::Bug(error.to_string()))?;
+    let able =
+        tokio::task::spawn_blocking(move || probe(&scratch)).await.map_err(|error| CampaignError::Bug(error.to_string()))?;
     if let Ability::None { reason } = able {
         let hint = "`killpoint doctor` says what to change; in a container, SYS_PTRACE may have to be allowed".to_owned();
         return Err(CampaignError::Machine { reason, hint });
@@ -127,7 +129,14 @@ async fn stages(scenario: &Scenario, options: &Options, tell: &Tell, abort: &Abo
     let scenario = Arc::new(scenario.clone());
     let cells = scenario.cells().into_iter().enumerate();
     let wanted = cells.filter(|(_, cell)| options.only.iter().all(|value| cell.contains(value)));
-    let stage = |(index, cell)| Stage { scenario: scenario.clone(), index, cell, cache: cache.clone(), worlds: worlds.clone(), abort: abort.clone() };
+    let stage = |(index, cell)| Stage {
+        scenario: scenario.clone(),
+        index,
+        cell,
+        cache: cache.clone(),
+        worlds: worlds.clone(),
+        abort: abort.clone(),
+    };
     Ok(wanted.map(stage).collect())
 }
 

@@ -171,7 +171,9 @@ impl CampaignError {
             Self::Baseline(_) => Exit::BaselineBroken,
             Self::Interrupted => Exit::Inconclusive,
             Self::Bug(_) => Exit::Bug,
-            Self::Setup { .. } | Self::Program { .. } | Self::Machine { .. } | Self::Files { .. } | Self::Store(_) => Exit::Environment,
+            Self::Setup { .. } | Self::Program { .. } | Self::Machine { .. } | Self::Files { .. } | Self::Store(_) => {
+                Exit::Environment
+            }
         }
     }
 }

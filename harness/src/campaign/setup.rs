@@ -45,7 +45,10 @@ pub async fn prepare(role: &Role, scratch: &Path, tell: &Tell, abort: &Abort) ->
     let guard = {
         let cache = waiting.clone();
         // Another run may hold the lock for minutes.
-        tokio::task::spawn_blocking(move || cache.enter()).await.map_err(|error| CampaignError::Bug(error.to_string()))?.map_err(files)?
+        tokio::task::spawn_blocking(move || cache.enter())
+            .await
+            .map_err(|error| CampaignError::Bug(error.to_string()))?
+            .map_err(files)?
     };
     if guard.is_filled && !role.setup_always {
         return Ok(Some(folder));
@@ -64,7 +67,14 @@ pub async fn prepare(role: &Role, scratch: &Path, tell: &Tell, abort: &Abort) ->
     Ok(Some(folder))
 }
 
-async fn run(role: &Role, argv: &[String], places: &Placeholders, output: &Path, tell: &Tell, abort: &Abort) -> Result<(), CampaignError> {
+async fn run(
+    role: &Role,
+    argv: &[String],
+    places: &Placeholders,
+    output: &Path,
+    tell: &Tell,
+    abort: &Abort,
+) -> Result<(), CampaignError> {
     let missing = |error: CommandError| command_error("setup", argv, &error);
     // Setup may read the whole environment but not what only a trial has.
     let env = environment(&Role { env: Vec::new(), ..role.clone() }, places, None).map_err(missing)?;
@@ -133,7 +143,10 @@ fn tail_with_hint(text: &str) -> String {
         ("No module named pip", "on Debian: apt-get install python3-pip python3-venv"),
         ("linker `cc` not found", "on Debian: apt-get install gcc"),
         ("Temporary failure in name resolution", "the network is needed once, to fetch the pinned packages"),
-        ("No matching distribution found", "is this Python new enough for the pinned packages, and is the package index reachable?"),
+        (
+            "No matching distribution found",
+            "is this Python new enough for the pinned packages, and is the package index reachable?",
+        ),
         ("No space left on device", "the disk is full; `KILLPOINT_CACHE` moves the folder that setup fills"),
     ];
     if let Some((_, hint)) = hints.iter().find(|(sign, _)| text.contains(sign)) {

@@ -54,7 +54,8 @@ impl CellResult {
         let records = &swept.records;
         let expectation = baseline.expectation(stage);
         let mut summary = summary(stage, &baseline);
-        let unreached: Vec<_> = records.iter().filter(|record| !record.reached).map(|record| missed(stage, &baseline, record)).collect();
+        let unreached: Vec<_> =
+            records.iter().filter(|record| !record.reached).map(|record| missed(stage, &baseline, record)).collect();
         summary.points = points(&baseline, records, planned);
         (summary.verdict, summary.reason) = verdict(records, &findings, &swept, summary.points, planned);
         summary.strip = strip(&baseline.census, records);
@@ -116,7 +117,13 @@ fn missed(stage: &Stage, baseline: &Baseline, record: &TrialRecord) -> Unreached
 }
 
 /// What came out, and why where no finding says so.
-fn verdict(records: &[TrialRecord], findings: &[Finding], swept: &Swept, points: PointCounts, planned: u64) -> (RunVerdict, Option<String>) {
+fn verdict(
+    records: &[TrialRecord],
+    findings: &[Finding],
+    swept: &Swept,
+    points: PointCounts,
+    planned: u64,
+) -> (RunVerdict, Option<String>) {
     let unknown = records.iter().flat_map(|record| &record.judgements).find(|judgement| judgement.verdict == Verdict::Unknown);
     let unjudged = records.iter().find(|record| record.reached && record.judgements.is_empty());
     let reason = if planned == 0 {
@@ -144,9 +151,24 @@ fn outcomes(records: &[TrialRecord]) -> BTreeMap<usize, char> {
     let mut marks = BTreeMap::new();
     for record in records {
         let is_finding = record.judgements.iter().any(|judgement| judgement.verdict.is_finding());
-        let is_kept = record.reached && !record.judgements.is_empty() && record.judgements.iter().all(|judgement| judgement.verdict.is_kept());
-        let mark = if is_finding { 'x' } else if is_kept { '.' } else { '?' };
-        marks.entry(record.point).and_modify(|old| if rank(mark) > rank(*old) { *old = mark }).or_insert(mark);
+        let is_kept = record.reached
+            && !record.judgements.is_empty()
+            && record.judgements.iter().all(|judgement| judgement.verdict.is_kept());
+        let mark = if is_finding {
+            'x'
+        } else if is_kept {
+            '.'
+        } else {
+            '?'
+        };
+        marks
+            .entry(record.point)
+            .and_modify(|old| {
+                if rank(mark) > rank(*old) {
+                    *old = mark
+                }
+            })
+            .or_insert(mark);
     }
     marks
 }
@@ -160,7 +182,8 @@ fn strip(census: &Census, records: &[TrialRecord]) -> String {
 fn landmarks(census: &Census, records: &[TrialRecord], findings: &[Finding]) -> Vec<Landmark> {
     let first = records.iter().map(|record| record.point).min().unwrap_or(0);
     let windows = findings.iter().flat_map(|finding| &finding.windows);
-    let edges: BTreeSet<&Point> = windows.flat_map(|window| [Some(&window.first), Some(&window.last), window.closed_by.as_ref()]).flatten().collect();
+    let edges: BTreeSet<&Point> =
+        windows.flat_map(|window| [Some(&window.first), Some(&window.last), window.closed_by.as_ref()]).flatten().collect();
     let is_spoken_of = |point: &Point| matches!(point, Point::Wire(_)) || edges.contains(point);
     let places = census.points.iter().enumerate().skip(first).filter(|(_, point)| is_spoken_of(&point.point));
     places

@@ -46,6 +46,8 @@ pub const REFUSED_READ_TIMEOUT_MS: u64 = 1_000;
 pub const FORM_DEPTH_MAX: usize = 16;
 /// Pause after the system gave the sandbox no connection (it is out of descriptors), so that it does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 10;
+/// How long the writing of an answer may take while the client is stopped for it.
+pub const ANSWER_WRITE_MAX_MS: u64 = 2_000;
 /// Open connections of one sandbox.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Requests one trial may make.

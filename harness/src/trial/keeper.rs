@@ -2,8 +2,10 @@
 //! point has come.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use super::recorder::{Order, Recorder};
+use crate::model::limits::ANSWER_WRITE_MAX_MS;
 use crate::model::point::Moment;
 use crate::sandbox::{BoxFuture, Go, Seen, Watch, Written};
 use crate::tracer::Control;
@@ -52,6 +54,16 @@ async fn stop_and_kill(grip: &Grip) -> Go {
     Go::Drop
 }
 
+/// A client that has closed its end gets no answer, so that the point does not come; its tree must not stand still for ever.
+fn release_if_unanswered(grip: Grip) {
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(ANSWER_WRITE_MAX_MS)).await;
+        if grip.recorder.still_waits_for_its_answer() {
+            grip.control.thaw(false);
+        }
+    });
+}
+
 impl Watch for Keeper {
     fn received<'a>(&'a self, request: &'a Seen) -> BoxFuture<'a, Go> {
         Box::pin(self.moment(request, Moment::Received))
@@ -67,6 +79,7 @@ impl Watch for Keeper {
                 && grip.recorder.answering(request) == Order::Hold
             {
                 let _ = grip.control.freeze().await;
+                release_if_unanswered(grip);
             }
             Go::On
         })

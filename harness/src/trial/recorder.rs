@@ -4,6 +4,9 @@
 //! One lock orders everything. The last byte of an answer is written while it is held, so that no call which the client makes
 //! because of the answer can be recorded before the answer.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -164,6 +167,13 @@ impl Recorder {
         self.lock().hit
     }
 
+    /// Whether the target's answer has neither gone out nor been the end.
+    #[must_use]
+    pub fn still_waits_for_its_answer(&self) -> bool {
+        let inner = self.lock();
+        !inner.hit && inner.watched.is_none()
+    }
+
     /// How long nothing has happened.
     #[must_use]
     pub fn idle(&self) -> Duration {
@@ -235,14 +245,12 @@ impl Inner {
     /// Notes answers that the client has read by now.
     fn look_for_reads(&mut self) {
         let sandbox = self.namer.sandbox();
-        let (read, unread): (Vec<_>, Vec<_>) = std::mem::take(&mut self.unread)
-            .into_iter()
-            .partition(|(_, seen)| unread_bytes(seen.peer, sandbox).is_none_or(|bytes| bytes == 0));
-        self.unread = unread;
-        for (wire, seen) in read {
-            // A connection that is gone says nothing of what was read from it.
-            if unread_bytes(seen.peer, sandbox).is_some() {
-                self.record(Point::Wire(wire), Vec::new(), 0);
+        for (wire, seen) in std::mem::take(&mut self.unread) {
+            match unread_bytes(seen.peer, sandbox) {
+                Some(0) => self.record(Point::Wire(wire), Vec::new(), 0),
+                Some(_) => self.unread.push((wire, seen)),
+                // A connection that was cut off says nothing of what was read from it.
+                None => {}
             }
         }
     }

@@ -1,45 +1,131 @@
-//! The eye on a life: what a point matches. The lives here are made of calls that no process made.
+//! Trials of a small Python workflow: that a kill lands at each moment of a request, and that nothing runs past it.
 
-use std::sync::Arc;
+use std::path::Path;
 
-use super::naming::Namer;
-use super::recorder::{Eye, Recorder};
-use crate::model::call::Object;
-use crate::model::census::CensusPoint;
-use crate::model::point::Point;
-use crate::tracer::{Action, Call, Policy};
+use super::*;
+use crate::model::ledger::Outcome;
+use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::scenario::from_command;
+use crate::state::Worlds;
 
-/// Makes these calls on files of the state folder; the number of the one at which the life was killed, from 1.
-fn live(target: Option<Point>, calls: &[(&'static str, &str)]) -> (Option<usize>, Vec<CensusPoint>) {
-    let sandbox = "127.0.0.1:4000".parse().unwrap();
-    let namer = Namer::new("/w/state".into(), "/w/tmp".into(), "/srv/app".into(), false, sandbox, globset::GlobSet::empty());
-    let recorder = Arc::new(Recorder::new(Arc::new(namer), target, Vec::new()));
-    let mut eye = Eye(recorder.clone());
-    let mut call = |(syscall, file): &(&'static str, &str)| {
-        let object = Object::Path(format!("/w/state/{file}").into());
-        eye.on_call(&Call { syscall, object, process: 1, pid: 1 })
-    };
-    let killed = calls.iter().position(|one| call(one) == Action::Kill).map(|index| index + 1);
-    (killed, recorder.census().0.points)
+/// Charges, reads the whole answer, then says so in the state folder.
+const CHARGE: &str = r#"
+import os, urllib.request
+body = b"amount=2900&currency=usd&metadata[invoice]=inv_1"
+with urllib.request.urlopen(os.environ["BILLING_URL"] + "/v1/charges", data=body) as answer:
+    answer.read()
+with open(os.environ["STATE_DIR"] + "/read", "w") as file:
+    file.write("yes")
+"#;
+
+fn scenario(script: &str) -> Scenario {
+    let argv = ["python3", "-c", script].map(str::to_owned);
+    let mut scenario = from_command(&argv, Path::new("/"));
+    // The script may hold braces, which `from_command` has doubled; it must not be resumed here.
+    scenario.roles[0].lives_max = 1;
+    scenario.promises = vec![Promise {
+        name: "charge".to_owned(),
+        endpoint: Endpoint { method: "POST".to_owned(), path: "/v1/charges".to_owned() },
+        intent: IntentSource::Body("$.metadata.invoice".to_owned()),
+        count: Count::exactly(1),
+        counts: Default::default(),
+        amount: None,
+    }];
+    scenario
+}
+
+/// Carries out one life with a schedule; returns it with whether the workflow came past the answer.
+fn one_life(script: &str, schedule: &str) -> (TrialResult, bool) {
+    let scenario = scenario(script);
+    let rules = scenario.promises.iter().map(|promise| (promise.name.clone(), promise.endpoint.clone())).collect();
+    let schedule = if schedule.is_empty() { Schedule::default() } else { schedule.parse().unwrap() };
+    let plan = TrialPlan { scenario: &scenario, cell: &[], cache: None, schedule, rules };
+    let worlds = Worlds::create().unwrap();
+    let world = worlds.world("t", None).unwrap();
+    let (_keep, flag) = watch::channel(false);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let result = runtime.block_on(run(&plan, &world, &Interrupt::new(flag))).unwrap();
+    (result, world.state().join("read").exists())
 }
 
 #[test]
-fn a_point_on_a_file_of_a_random_name_is_met_again_under_another_random_name() {
-    let first = [("openat", "mp-bjksyngf"), ("openat", "mp-kqwertzu"), ("unlink", "mp-kqwertzu")];
-    let second = [("openat", "mp-aaaaaaaa"), ("openat", "mp-bbbbbbbb"), ("unlink", "mp-bbbbbbbb")];
-    let (killed, census) = live(None, &first);
-    assert_eq!((killed, census.len()), (None, 3));
-    for (index, point) in census.iter().enumerate() {
-        assert_eq!(live(Some(point.point.clone()), &second).0, None, "its own name does not come again");
-        let open = point.aliases.first().expect("its name could be random");
-        assert_eq!(live(Some(open.clone()), &second).0, Some(index + 1), "{open}");
+fn a_kill_lands_at_each_moment_of_a_request_and_nothing_runs_past_it() {
+    for (moment, outcome, answered) in [
+        ("received", Outcome::Received, false),
+        ("executed", Outcome::Executed, false),
+        ("answered", Outcome::Executed, true),
+        ("acked", Outcome::Executed, true),
+    ] {
+        let (result, went_on) = one_life(CHARGE, &format!("charge#1:{moment}"));
+        let life = &result.trial.lives[0];
+        assert_eq!((&life.end, life.reached), (&LifeEnd::Killed, true), "{moment}");
+        let request = &result.trial.ledger[0];
+        assert_eq!((request.outcome, request.answered_us.is_some()), (outcome, answered), "{moment}");
+        assert!(!went_on, "the workflow ran past {moment}");
     }
 }
 
 #[test]
-fn a_point_on_a_file_of_a_steady_name_counts_that_file_alone() {
-    let calls = [("openat", "mp-bjksyngf"), ("openat", "journal"), ("openat", "journal")];
-    let (_, census) = live(None, &calls);
-    assert_eq!(census[2].point.to_string(), "start/openat(journal)#2");
-    assert_eq!(live(Some(census[2].point.clone()), &calls).0, Some(3));
+fn the_census_of_a_clean_life_is_in_the_order_of_cause_and_effect() {
+    let (result, went_on) = one_life(CHARGE, "");
+    assert!(went_on && result.census_is_whole);
+    assert_eq!(result.trial.end, TrialEnd::Done);
+    let names: Vec<_> = result.census.points.iter().map(|point| point.point.to_string()).collect();
+    let expected = [
+        "start/connect(sandbox)#1",
+        "start/sendto(sandbox)#1",
+        "start/sendto(sandbox)#2",
+        "charge#1:received",
+        "charge#1:executed",
+        "charge#1:answered",
+        "charge#1:acked",
+        "charge#1:answered/openat(read)#1",
+        "charge#1:answered/write(read)#1",
+        "charge#1:answered/exit_group(python3)#1",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(result.census.window_start, Some(3));
+    let aliases: Vec<_> = result.census.points[8].aliases.iter().map(ToString::to_string).collect();
+    assert_eq!(aliases, ["start/write(read)#1"]);
+}
+
+#[test]
+fn a_point_that_does_not_come_is_unreached_and_the_trial_goes_no_further() {
+    let (result, went_on) = one_life(CHARGE, "charge#2:answered");
+    assert!(went_on);
+    assert_eq!((result.trial.end, result.trial.lives[0].reached), (TrialEnd::Unreached, false));
+}
+
+#[test]
+fn a_line_of_output_and_an_announcement_are_points_too() {
+    let talk = "import os, urllib.request\nprint('captured inv_9', flush=True)\nurllib.request.urlopen(os.environ['BILLING_URL'] + '/_killpoint/probe/after', data=b'')\nopen(os.environ['STATE_DIR'] + '/read', 'w')";
+    for point in ["output:\"captured inv_9\"#1", "probe:after#1"] {
+        let (result, went_on) = one_life(talk, point);
+        assert_eq!(result.trial.lives[0].end, LifeEnd::Killed, "{point}");
+        assert!(!went_on);
+    }
+}
+
+#[test]
+fn a_life_that_does_not_end_is_ended_and_a_daemon_that_idles_is_noticed() {
+    let sleeper = "import time\ntime.sleep(1000)";
+    let mut scenario = scenario(sleeper);
+    scenario.roles[0].life_timeout_ms = 300;
+    let daemon = "import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)";
+    let mut lingering = self::scenario(daemon);
+    lingering.roles[0].linger_ms = 100;
+    let worlds = Worlds::create().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let mut ends = Vec::new();
+    for scenario in [&scenario, &lingering] {
+        let plan = TrialPlan { scenario, cell: &[], cache: None, schedule: Schedule::default(), rules: Vec::new() };
+        let world = worlds.world("t", None).unwrap();
+        let (_keep, flag) = watch::channel(false);
+        let trial = runtime.block_on(run(&plan, &world, &Interrupt::new(flag))).unwrap().trial;
+        ends.push((trial.lives[0].end.clone(), trial.lives[0].notices.clone(), trial.end));
+    }
+    assert_eq!(ends[0].0, LifeEnd::TimedOut);
+    assert!(matches!(ends[0].2, TrialEnd::Stuck { .. }));
+    assert_eq!((&ends[1].0, &ends[1].2), (&LifeEnd::Exited { code: 0 }, &TrialEnd::Done));
+    assert_eq!(ends[1].1, [Notice::Lingering { processes: 1 }]);
 }
