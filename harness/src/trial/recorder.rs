@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use super::naming::{self, Namer, Place};
 use crate::model::call::{Notice, Object};
 use crate::model::census::{Census, CensusPoint};
-use crate::model::limits::POINTS_PER_CENSUS_MAX;
+use crate::model::limits::{NOTICES_PER_LIFE_MAX, POINTS_PER_CENSUS_MAX};
 use crate::model::point::{Anchor, CallName, Moment, Point, WirePoint};
 use crate::sandbox::{Seen, Written};
 use crate::sys::socket::unread_bytes;
@@ -269,6 +269,14 @@ impl Inner {
         Action::Continue
     }
 
+    /// Keeps a notice. Of files there may be as many as a workflow likes to make; that there are some is what matters.
+    fn note(&mut self, notice: Notice) {
+        let is_of_file = matches!(notice, Notice::OutsideWrite { .. } | Notice::SharedMapping { .. });
+        if !is_of_file || self.notices.len() < NOTICES_PER_LIFE_MAX {
+            self.notices.insert(notice);
+        }
+    }
+
     fn call(&mut self, call: &Call) -> Action {
         if let Object::Output(bytes) = &call.object {
             return self.output(bytes);
@@ -280,10 +288,10 @@ impl Inner {
         match place {
             Place::Harmless => return Action::Continue,
             Place::Outside(path) => {
-                self.notices.insert(Notice::OutsideWrite { object: path.to_string_lossy().into_owned() });
+                self.note(Notice::OutsideWrite { object: path.to_string_lossy().into_owned() });
             }
             Place::Elsewhere => {
-                self.notices.insert(Notice::Connect { object: object.clone() });
+                self.note(Notice::Connect { object: object.clone() });
             }
             Place::Inside => {}
         }
@@ -373,7 +381,7 @@ impl Policy for Eye {
             }
             (notice, _) => notice,
         };
-        inner.notices.insert(notice);
+        inner.note(notice);
     }
 
     fn on_first_exit(&mut self) {

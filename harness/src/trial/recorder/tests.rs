@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::super::naming::Namer;
 use super::{Eye, Recorder};
-use crate::model::call::Object;
+use crate::model::call::{Notice, Object};
 use crate::model::census::CensusPoint;
+use crate::model::limits::NOTICES_PER_LIFE_MAX;
 use crate::model::point::Point;
 use crate::tracer::{Action, Call, Policy};
 
@@ -34,6 +35,27 @@ fn a_point_on_a_file_of_a_random_name_is_met_again_under_another_random_name() {
         let open = point.aliases.first().expect("its name could be random");
         assert_eq!(live(Some(open.clone()), &second).0, Some(index + 1), "{open}");
     }
+}
+
+#[test]
+fn a_workflow_that_writes_everywhere_is_noticed_without_end_of_memory_and_its_connections_are_all_named() {
+    let namer = Namer::new(
+        "/w/state".into(),
+        "/w/tmp".into(),
+        "/srv".into(),
+        false,
+        "127.0.0.1:4000".parse().unwrap(),
+        globset::GlobSet::empty(),
+    );
+    let recorder = Arc::new(Recorder::new(Arc::new(namer), None, Vec::new()));
+    let mut eye = Eye(recorder.clone());
+    let files = (0..10 * NOTICES_PER_LIFE_MAX).map(|number| Object::Path(format!("/var/f{number}").into()));
+    for object in files.chain([Object::Tcp("127.0.0.1:5432".parse().unwrap())]) {
+        eye.on_call(&Call { syscall: "write", object, process: 1, pid: 1 });
+    }
+    let notices = recorder.notices();
+    assert_eq!(notices.len(), NOTICES_PER_LIFE_MAX + 1);
+    assert!(notices.contains(&Notice::Connect { object: "tcp:127.0.0.1:5432".to_owned() }));
 }
 
 #[test]
