@@ -122,8 +122,12 @@ static MASKS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     [
         (regex("[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"), "{uuid}"),
         (regex("\\d{4}-?\\d{2}-?\\d{2}[T_ -]?\\d{2}[:_.-]?\\d{2}(?:[:_.-]?\\d{2})?(?:[.,:_-]?\\d+)?Z?"), "{time}"),
-        // Python's tempfile (eight of a-z, 0-9, _), mktemp (ten letters and digits), Rust's tempfile (six).
-        (regex("(?P<head>tmp[._-]?)(?:[a-z0-9_]{8}|[A-Za-z0-9]{10}|[A-Za-z0-9]{6})(?P<tail>$|[.-])"), "${head}{rand}${tail}"),
+        // Python's tempfile and named semaphores (eight of a-z, 0-9, _), mktemp (ten letters and digits), Rust's tempfile and glibc's
+        // semaphores before they have their name (six).
+        (
+            regex("(?P<head>tmp[._-]?|\\bsem[.]|\\bmp-)(?:[a-z0-9_]{8}|[A-Za-z0-9]{10}|[A-Za-z0-9]{6})(?P<tail>$|[.-])"),
+            "${head}{rand}${tail}",
+        ),
         (regex("(?:\\b|_)[0-9a-f]{16,}\\b"), "{rand}"),
         (regex("\\d{10,}"), "{time}"),
     ]
@@ -202,6 +206,8 @@ mod tests {
             ("lock-4242", "lock-{pid}"),
             ("run-1764563200123", "run-{time}"),
             ("2026-12-01T05:10:12Z.log", "{time}.log"),
+            ("sem.mp-bjksyngf", "sem.mp-{rand}"),
+            ("sem.4Gxz8K", "sem.{rand}"),
             // npm's logs.
             ("2026-12-01T07_18_19_602Z-debug-0.log", "{time}-debug-0.log"),
             ("checkpoints.db-wal", "checkpoints.db-wal"),
