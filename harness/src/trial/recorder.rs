@@ -17,7 +17,7 @@ use crate::model::census::{Census, CensusPoint};
 use crate::model::limits::{NOTICES_PER_LIFE_MAX, POINTS_PER_CENSUS_MAX};
 use crate::model::point::{Anchor, CallName, Moment, Point, WirePoint};
 use crate::sandbox::{Seen, Written};
-use crate::sys::socket::unread_bytes;
+use crate::sys::diag::unread_bytes;
 use crate::tracer::{Action, Call, Policy};
 
 /// Counts and records one life.

@@ -26,8 +26,8 @@ fn live(target: Option<Point>, calls: &[(&'static str, &str)]) -> (Option<usize>
 
 #[test]
 fn a_point_on_a_file_of_a_random_name_is_met_again_under_another_random_name() {
-    let first = [("openat", "mp-bjksyngf"), ("openat", "mp-kqwertzu"), ("unlink", "mp-kqwertzu")];
-    let second = [("openat", "mp-aaaaaaaa"), ("openat", "mp-bbbbbbbb"), ("unlink", "mp-bbbbbbbb")];
+    let first = [("openat", "seg-bjksyngf"), ("openat", "seg-kqwertzu"), ("unlink", "seg-kqwertzu")];
+    let second = [("openat", "seg-aaaaaaaa"), ("openat", "seg-bbbbbbbb"), ("unlink", "seg-bbbbbbbb")];
     let (killed, census) = live(None, &first);
     assert_eq!((killed, census.len()), (None, 3));
     for (index, point) in census.iter().enumerate() {
@@ -60,7 +60,7 @@ fn a_workflow_that_writes_everywhere_is_noticed_without_end_of_memory_and_its_co
 
 #[test]
 fn a_point_on_a_file_of_a_steady_name_counts_that_file_alone() {
-    let calls = [("openat", "mp-bjksyngf"), ("openat", "journal"), ("openat", "journal")];
+    let calls = [("openat", "seg-bjksyngf"), ("openat", "journal"), ("openat", "journal")];
     let (_, census) = live(None, &calls);
     assert_eq!(census[2].point.to_string(), "start/openat(journal)#2");
     assert_eq!(live(Some(census[2].point.clone()), &calls).0, Some(3));
