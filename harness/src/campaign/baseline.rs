@@ -6,7 +6,7 @@ use super::options::CampaignError;
 use super::stage::Stage;
 use crate::model::census::Census;
 use crate::model::ledger::Request;
-use crate::model::life::{Life, Trial, TrialEnd};
+use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
 use crate::model::promise::IntentSource;
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Judgement, Verdict};
@@ -93,6 +93,10 @@ async fn clean_run(stage: &Stage, name: &str) -> Result<(Trial, Census), Campaig
     let result = stage.trial(Schedule::default(), &world).await?;
     match &result.trial.end {
         TrialEnd::Interrupted => Err(CampaignError::Interrupted),
+        // The workflow's own doing, not the machine's.
+        TrialEnd::Environment { reason } if matches!(result.trial.lives.last(), Some(Life { end: LifeEnd::LimitHit { .. }, .. })) => {
+            Err(CampaignError::Baseline(reason.clone()))
+        }
         TrialEnd::Environment { reason } => Err(CampaignError::Machine {
             reason: reason.clone(),
             hint: "`killpoint doctor` looks at what tracing needs".to_owned(),

@@ -135,8 +135,12 @@ async fn again(
             if target.exists() {
                 let _ = std::fs::remove_dir_all(&target);
             }
-            let what = "the world of a finding could not be kept".to_owned();
-            return world.keep(&target).map_err(|error| CampaignError::Files { what, source: Box::new(error) });
+            // The finding stands without its files: a workflow may make paths that nobody can copy.
+            if let Err(error) = world.keep(&target) {
+                let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
+                finding.why.push(format!("not all files of its trial could be kept: {why}"));
+            }
+            return Ok(());
         }
         if attempt == AGAIN_TRIES {
             finding.why.push(format!("shown in {} trials by SIGKILL, but not in {AGAIN_TRIES} more at this point: the order of threads differs from run to run", finding.trials));

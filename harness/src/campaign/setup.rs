@@ -24,7 +24,7 @@ impl Policy for Follow {
         Action::Continue
     }
     fn on_notice(&mut self, _: Notice, _: Option<&Object>) {}
-    fn on_first_exit(&mut self, _: usize) {}
+    fn on_first_exit(&mut self) {}
 }
 
 fn files(error: CacheError) -> CampaignError {

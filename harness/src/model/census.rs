@@ -9,8 +9,9 @@ use super::point::Point;
 pub struct CensusPoint {
     /// Its name, counted from the latest answer before it.
     pub point: Point,
-    /// Other names of the same call, counted from earlier anchors, the latest first. Where threads change their order between
-    /// runs, a count from further back is steadier.
+    /// Other names of the same call. First one that leaves open all parts of its path that could be random, where it has such; then
+    /// its own counted from earlier anchors, the latest first: where threads change their order between runs, a count from further
+    /// back is steadier.
     pub aliases: Vec<Point>,
     /// Microseconds from the start of the life.
     pub at_us: u64,

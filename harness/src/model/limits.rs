@@ -20,6 +20,8 @@ pub const SETUP_TIMEOUT_MS: u64 = 1_800_000;
 pub const POINT_TRIES_MAX: u32 = 6;
 /// Counted calls of one life; a life that makes more is ended and its census is incomplete.
 pub const CALLS_PER_LIFE_MAX: u64 = 5_000_000;
+/// Files outside of the trial's folders, and shared mappings, that are named for one life.
+pub const NOTICES_PER_LIFE_MAX: usize = 200;
 /// Crash points one census keeps.
 pub const POINTS_PER_CENSUS_MAX: usize = 200_000;
 /// Bytes of output kept of one life; a life that prints more is ended.

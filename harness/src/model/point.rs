@@ -20,7 +20,7 @@
 //!
 //! **Objects.** A path is relative to the state folder; `tmp:` stands for the trial's own temporary folder, `dir:` for the
 //! working directory, and any other path is absolute. Volatile parts of names (UUIDs, process ids, random suffixes, timestamps) are
-//! written as `{uuid}`, `{pid}`, `{rand}`, `{time}`. A socket is `sandbox` or `tcp:HOST:PORT`, `udp:...`, `unix:PATH`. The characters `%`, `(`, `)`,
+//! written as `{uuid}`, `{pid}`, `{rand}`, `{time}`; in another name of a call, all that could be as `{any}`. A socket is `sandbox` or `tcp:HOST:PORT`, `udp:...`, `unix:PATH`. The characters `%`, `(`, `)`,
 //! and control characters are written as `%XX`.
 
 use std::fmt;

@@ -189,7 +189,7 @@ fn end_of(life: &Life) -> String {
 }
 
 /// How the lives ended, lives in a row that ended alike taken together.
-fn ends_of(lives: &[Life]) -> Vec<String> {
+pub(super) fn ends_of(lives: &[Life]) -> Vec<String> {
     let groups = lives.chunk_by(|one, next| one.end == next.end);
     let each = groups.filter_map(|group| {
         let (first, last) = (group.first()?, group.last()?);
@@ -205,7 +205,7 @@ fn ends_of(lives: &[Life]) -> Vec<String> {
 }
 
 /// The last line that the last life with output wrote.
-fn last_output(lives: &[Life]) -> Option<String> {
+pub(super) fn last_output(lives: &[Life]) -> Option<String> {
     lives.iter().rev().find_map(|life| {
         let line = life.output_tail.iter().rev().find(|line| !line.trim().is_empty())?;
         Some(format!("the last line of life {}: {}", life.number, quoted(line.trim())))

@@ -176,6 +176,9 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
         evidence.push(format!("effects were asked for by {}", others.into_iter().collect::<Vec<_>>().join(", ")));
     }
     evidence.extend(docket.requests().map(|(_, r)| format!("{} was answered {} without an effect", named(r), r.status)).take(3));
+    // What is wrong is mostly said by the workflow itself: a module that is not there, an address that was not set.
+    evidence.extend(cause::ends_of(&trial.lives));
+    evidence.extend(cause::last_output(&trial.lives));
     Some(Judgement {
         promise: promise.name.clone(),
         intent: NO_INTENT.to_owned(),

@@ -2,6 +2,7 @@
 //!
 //! It knows no noun of killpoint: numbers, file descriptors and bytes go in and out.
 
+pub mod diag;
 pub mod launch;
 pub mod memory;
 pub mod ptrace;

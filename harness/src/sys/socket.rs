@@ -105,68 +105,9 @@ pub fn parse(bytes: &[u8]) -> Address {
     }
 }
 
-/// Bytes that have arrived at the client's end of a loopback connection and that it has not read, from `/proc/net/tcp`.
-///
-/// A client that closes with bytes unread resets the connection (RFC 2525, section 2.17, and Linux' `tcp_close`); one that had read
-/// all ends it properly, which leaves the server's end in TIME_WAIT where the server closed first. `None`: it cannot be told.
-#[must_use]
-pub fn unread_bytes(client: SocketAddr, server: SocketAddr) -> Option<u64> {
-    const TIME_WAIT: &str = "06";
-    let form = |address: SocketAddr| match address.ip() {
-        IpAddr::V4(ip) => Some(format!("{:08X}:{:04X}", u32::from_ne_bytes(ip.octets()), address.port())),
-        IpAddr::V6(_) => None,
-    };
-    let (client, server) = (form(client)?, form(server)?);
-    let table = std::fs::read_to_string("/proc/net/tcp").ok()?;
-    let mut has_ended_properly = false;
-    for line in table.lines() {
-        let mut fields = line.split_ascii_whitespace().skip(1);
-        let (Some(own), Some(peer), Some(state), Some(queues)) = (fields.next(), fields.next(), fields.next(), fields.next())
-        else {
-            continue;
-        };
-        if own == client && peer == server {
-            return u64::from_str_radix(queues.split_once(':')?.1, 16).ok();
-        }
-        has_ended_properly |= own == server && peer == client && state == TIME_WAIT;
-    }
-    has_ended_properly.then_some(0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::{Read, Write};
-
-    #[test]
-    fn unread_bytes_fall_to_zero_when_the_client_has_read() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
-        let server = listener.local_addr().expect("its address");
-        let mut client = std::net::TcpStream::connect(server).expect("a connection");
-        let (mut accepted, peer) = listener.accept().expect("the other end");
-        accepted.write_all(b"hello").expect("loopback takes five bytes");
-        assert_eq!(unread_bytes(peer, server), Some(5));
-        client.read_exact(&mut [0; 5]).expect("five bytes");
-        assert_eq!(unread_bytes(peer, server), Some(0));
-    }
-
-    #[test]
-    fn a_client_that_has_read_all_and_closed_is_told_from_one_that_left_something() {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a loopback port");
-        let server = listener.local_addr().expect("its address");
-        for (reads, expected) in [(5, Some(0)), (4, None)] {
-            let mut client = std::net::TcpStream::connect(server).expect("a connection");
-            let (mut accepted, peer) = listener.accept().expect("the other end");
-            accepted.write_all(b"hello").expect("loopback takes five bytes");
-            accepted.shutdown(std::net::Shutdown::Write).expect("it is open");
-            client.read_exact(&mut vec![0; reads]).expect("so many bytes");
-            drop(client);
-            // The end of the connection, or its reset, has come when the other side is told of it.
-            let _ = accepted.read(&mut [0; 1]);
-            drop(accepted);
-            assert_eq!(unread_bytes(peer, server), expected);
-        }
-    }
 
     #[test]
     fn another_process_socket_is_told_by_its_peer() {

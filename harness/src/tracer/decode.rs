@@ -66,7 +66,7 @@ impl Decoder {
             Shape::Fd(fd) => found(site.fd(fd)),
             Shape::Write(fd, address, length) => site.write(name, fd, address, length),
             Shape::WriteV(fd, vector, count) => site.write_v(name, fd, vector, count),
-            Shape::Existing(path) => found(site.path(path).filter(|path| there(path)).and_then(durable)),
+            Shape::Existing(path) => found(site.path(path).filter(|path| there(path) || is_too_deep(path)).and_then(durable)),
             Shape::Missing(path) => found(site.path(path).filter(|path| !there(path)).and_then(durable)),
             Shape::Creat(path) => found(site.path(path).and_then(durable)),
             Shape::Move(from, to) => found(site.rename(from, to)),
@@ -96,6 +96,9 @@ impl Decoder {
     }
 }
 
+/// What stands for a file whose path is longer than the kernel can say (4095 bytes).
+const TOO_DEEP: &str = "/a-path-too-long-to-say";
+
 /// One call of one thread.
 struct Site<'a> {
     decoder: &'a mut Decoder,
@@ -106,7 +109,16 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn link(&self, fd: i32) -> Option<PathBuf> {
-        std::fs::read_link(format!("/proc/{}/fd/{fd}", self.tid)).ok()
+        self.proc_link(&format!("fd/{fd}"))
+    }
+
+    fn proc_link(&self, name: &str) -> Option<PathBuf> {
+        match std::fs::read_link(format!("/proc/{}/{name}", self.tid)) {
+            Ok(link) => Some(link),
+            // The kernel cannot say where it is, but it is a file, and it must not be missed.
+            Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => Some(PathBuf::from(TOO_DEEP)),
+            Err(_) => None,
+        }
     }
 
     /// What a file descriptor stands for, if that outlives the process.
@@ -169,7 +181,7 @@ impl Site<'_> {
         let raw = memory::read_path(self.tid, self.call.args[at.path], PATH_MAX_BYTES)?;
         let base = match at.dir.map(|argument| self.call.args[argument] as i32) {
             _ if raw.as_bytes().starts_with(b"/") => PathBuf::new(),
-            None | Some(libc::AT_FDCWD) => std::fs::read_link(format!("/proc/{}/cwd", self.tid)).ok()?,
+            None | Some(libc::AT_FDCWD) => self.proc_link("cwd")?,
             // An empty path means the descriptor itself (AT_EMPTY_PATH, utimensat with no path).
             Some(fd) => self.link(fd)?,
         };
@@ -192,7 +204,7 @@ impl Site<'_> {
 
     fn rename(&self, from: PathAt, to: PathAt) -> Option<Object> {
         let (from, to) = (self.path(from)?, self.path(to)?);
-        if !there(&from) {
+        if !there(&from) && !is_too_deep(&from) {
             return None;
         }
         match (durable(from.clone()), durable(to.clone())) {
@@ -294,6 +306,11 @@ fn named(address: &Address, kind: i32) -> Option<Object> {
         Address::Unix(path) => Some(Object::Unix(PathBuf::from(OsStr::from_bytes(path)))),
         Address::Unnamed | Address::Other => None,
     }
+}
+
+/// Whether nothing can be looked up about a path.
+fn is_too_deep(path: &Path) -> bool {
+    path.starts_with(TOO_DEEP)
 }
 
 /// Whether something of that name is there, be it a dangling link.

@@ -31,12 +31,12 @@ pub enum Death {
     Signalled(c_int),
     /// The tracer killed the tree while a thread stood at the stop that the policy chose; that process' wait status says SIGKILL.
     KilledAtCall,
-    /// The tracer killed the tree because it was told to; `landed`: at least one process died of it.
+    /// The tracer killed the tree because it was told to.
     KilledOnCommand {
         /// Why.
         reason: String,
-        /// Whether a wait status says SIGKILL.
-        landed: bool,
+        /// Of how many processes a wait status says SIGKILL.
+        killed: usize,
         /// What the first process had ended with before, if it had.
         first_exit: Option<c_int>,
     },
@@ -212,9 +212,9 @@ impl<'a> Engine<'a> {
 
     /// Answers a freeze when all stand still, or when it takes too long.
     fn look_at_freeze(&mut self) {
-        let stands = self.tasks.running().is_empty();
         if let Some(freeze) = &mut self.freeze
-            && (stands || freeze.since.elapsed() > FREEZE_MAX)
+            && freeze.done.is_some()
+            && (self.tasks.all_stand() || freeze.since.elapsed() > FREEZE_MAX)
             && let Some(done) = freeze.done.take()
         {
             // The one who asked may have gone; then nobody waits for it.
@@ -256,7 +256,7 @@ impl<'a> Engine<'a> {
             self.root_end = Some(wait.status);
             self.root_cpu_us = wait.cpu_us;
             if self.killing.is_none() {
-                self.policy.on_first_exit(self.tasks.processes().len());
+                self.policy.on_first_exit();
             }
         }
         self.look_at_freeze();
@@ -366,7 +366,6 @@ impl<'a> Engine<'a> {
             };
             return Death::NotStarted(reason);
         }
-        let landed = !self.killed.is_empty();
         match (self.killing.take(), self.root_end) {
             (Some(Killing::AtCall(process)), _) if self.killed.contains(&process) => Death::KilledAtCall,
             (Some(Killing::AtCall(process)), _) => {
@@ -374,7 +373,7 @@ impl<'a> Engine<'a> {
             }
             (Some(Killing::Command(reason)), end) => {
                 let first_exit = if let Some(Status::Exited(code)) = end { Some(code) } else { None };
-                Death::KilledOnCommand { reason, landed, first_exit }
+                Death::KilledOnCommand { reason, killed: self.killed.len(), first_exit }
             }
             (Some(Killing::Limit(limit)), _) => Death::Limit(limit),
             (None, Some(Status::Exited(code))) => Death::Exited(code),

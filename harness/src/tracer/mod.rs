@@ -79,8 +79,8 @@ pub trait Policy: Send {
     /// Something was seen that is no call.
     fn on_notice(&mut self, notice: Notice, object: Option<&Object>);
 
-    /// The first process has ended; others may still be there.
-    fn on_first_exit(&mut self, others: usize);
+    /// The first process has ended; others may still be there, even such as have not been seen yet.
+    fn on_first_exit(&mut self);
 }
 
 /// How long a freeze may take before it is given up: a thread in an uninterruptible call cannot be stopped.

@@ -24,7 +24,7 @@ impl Policy for KillBeforeFile<'_> {
         if call.object == Object::Path(self.0.to_owned()) { Action::Kill } else { Action::Continue }
     }
     fn on_notice(&mut self, _: Notice, _: Option<&Object>) {}
-    fn on_first_exit(&mut self, _: usize) {}
+    fn on_first_exit(&mut self) {}
 }
 
 /// Tries it in a scratch folder, which must exist and be absolute without links.

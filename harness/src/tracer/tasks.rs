@@ -15,6 +15,8 @@ pub enum State {
     Held(Status),
     /// It waits in the kernel for a vfork's child and cannot be stopped; it cannot do anything either.
     InVfork,
+    /// It has ended while others of its process go on, so that its end is told only with theirs; a process' first thread can do so.
+    Over,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +101,16 @@ impl Tasks {
         self.tasks.values().map(|task| task.process).collect()
     }
 
+    /// Whether nobody runs. Threads of which the kernel says that they have ended are noted as such.
+    pub fn all_stand(&mut self) -> bool {
+        for tid in self.running() {
+            if has_ended(tid) {
+                self.set(tid, State::Over);
+            }
+        }
+        !self.tasks.values().any(|task| task.state == State::Running)
+    }
+
     /// Threads that are let go.
     pub fn running(&self) -> Vec<pid_t> {
         self.in_state(|state| state == State::Running)
@@ -114,6 +126,14 @@ impl Tasks {
         list.sort_unstable();
         list
     }
+}
+
+/// Whether a thread has ended and only waits to be taken note of, from `/proc`. One that is not there has not: its end is on its
+/// way to the tracer.
+fn has_ended(tid: pid_t) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap_or_default();
+    // The name before the state may itself hold brackets.
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
 /// The process a thread belongs to, from `/proc`.

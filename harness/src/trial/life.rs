@@ -111,7 +111,7 @@ impl Clock {
     async fn wait_for_stillness(&self, recorder: &Recorder) {
         const LOOK_EVERY: Duration = Duration::from_millis(20);
         loop {
-            let is_alone = recorder.others_at_first_exit().is_none();
+            let is_alone = !recorder.first_has_ended();
             let rest = if is_alone { LOOK_EVERY } else { self.linger.saturating_sub(recorder.idle()) };
             if rest.is_zero() {
                 return;
@@ -127,14 +127,13 @@ fn judge(death: &Death, recorder: &Recorder, notices: &mut Vec<Notice>) -> (Life
         Death::Exited(code) => (LifeEnd::Exited { code: *code }, false),
         Death::Signalled(signal) => (LifeEnd::Signalled { signal: *signal }, false),
         Death::KilledAtCall => (LifeEnd::Killed, true),
-        Death::KilledOnCommand { reason, landed, first_exit } => match (reason.as_str(), first_exit) {
-            (AT_POINT, _) if *landed && recorder.is_hit() => (LifeEnd::Killed, true),
+        Death::KilledOnCommand { reason, killed, first_exit } => match (reason.as_str(), first_exit) {
+            (AT_POINT, _) if *killed > 0 && recorder.is_hit() => (LifeEnd::Killed, true),
             (AT_POINT, Some(code)) => (LifeEnd::Exited { code: *code }, false),
             (AT_POINT, None) => (LifeEnd::Failed { reason: "the kill found nobody to kill".to_owned() }, false),
             (TIMEOUT, _) => (LifeEnd::TimedOut, false),
             (LINGER, code) => {
-                let processes = recorder.others_at_first_exit().unwrap_or(0);
-                notices.push(Notice::Lingering { processes: u32::try_from(processes).unwrap_or(u32::MAX) });
+                notices.push(Notice::Lingering { processes: u32::try_from(*killed).unwrap_or(u32::MAX) });
                 (code.map_or(LifeEnd::Signalled { signal: 0 }, |code| LifeEnd::Exited { code }), false)
             }
             _ => (LifeEnd::Interrupted, false),

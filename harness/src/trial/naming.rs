@@ -91,6 +91,19 @@ impl Namer {
     }
 }
 
+/// Letters of a part of a name that could be random; `mkstemp` and its like make six.
+const OPEN_MIN_CHARS: usize = 6;
+
+static OPEN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(&format!("[0-9A-Za-z_]{{{OPEN_MIN_CHARS},}}")).expect("a constant pattern"));
+
+/// The name of a path with every part left open that could be random, whatever it looks like: nobody can tell the name of a
+/// semaphore that Python made (`mp-bjksyngf`) from a word. `None`: it has no such part.
+pub fn open(object: &Object, name: &str) -> Option<String> {
+    let is_path = matches!(object, Object::Path(_) | Object::Paths(..));
+    (is_path && OPEN.is_match(name)).then(|| OPEN.replace_all(name, "{any}").into_owned())
+}
+
 /// Python's compiled modules: a cache that is written when it is missing and changes nothing else.
 fn is_bytecode(path: &Path) -> bool {
     path.components().any(|part| part.as_os_str() == "__pycache__") || path.extension().is_some_and(|ending| ending == "pyc")
@@ -108,9 +121,13 @@ static MASKS: LazyLock<[(Regex, &str); 5]> = LazyLock::new(|| {
     let regex = |text| Regex::new(text).expect("a constant pattern");
     [
         (regex("[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}"), "{uuid}"),
-        (regex("\\d{4}-?\\d{2}-?\\d{2}[T_ -]?\\d{2}[:_.-]?\\d{2}(?:[:_.-]?\\d{2})?(?:[.,]?\\d+)?Z?"), "{time}"),
-        // Python's tempfile (eight of a-z, 0-9, _), mktemp (ten letters and digits), Rust's tempfile (six).
-        (regex("(?P<head>tmp[._-]?)(?:[a-z0-9_]{8}|[A-Za-z0-9]{10}|[A-Za-z0-9]{6})(?P<tail>$|[.-])"), "${head}{rand}${tail}"),
+        (regex("\\d{4}-?\\d{2}-?\\d{2}[T_ -]?\\d{2}[:_.-]?\\d{2}(?:[:_.-]?\\d{2})?(?:[.,:_-]?\\d+)?Z?"), "{time}"),
+        // Python's tempfile and named semaphores (eight of a-z, 0-9, _), mktemp (ten letters and digits), Rust's tempfile and glibc's
+        // semaphores before they have their name (six).
+        (
+            regex("(?P<head>tmp[._-]?|\\bsem[.]|\\bmp-)(?:[a-z0-9_]{8}|[A-Za-z0-9]{10}|[A-Za-z0-9]{6})(?P<tail>$|[.-])"),
+            "${head}{rand}${tail}",
+        ),
         (regex("(?:\\b|_)[0-9a-f]{16,}\\b"), "{rand}"),
         (regex("\\d{10,}"), "{time}"),
     ]
@@ -189,6 +206,10 @@ mod tests {
             ("lock-4242", "lock-{pid}"),
             ("run-1764563200123", "run-{time}"),
             ("2026-12-01T05:10:12Z.log", "{time}.log"),
+            ("sem.mp-bjksyngf", "sem.mp-{rand}"),
+            ("sem.4Gxz8K", "sem.{rand}"),
+            // npm's logs.
+            ("2026-12-01T07_18_19_602Z-debug-0.log", "{time}-debug-0.log"),
             ("checkpoints.db-wal", "checkpoints.db-wal"),
             ("checkpoint12.json", "checkpoint12.json"),
             ("invoice_0001", "invoice_0001"),
@@ -197,6 +218,16 @@ mod tests {
         ] {
             assert_eq!(mask(name, &[4242]), masked);
         }
+    }
+
+    #[test]
+    fn what_could_be_random_is_left_open_in_paths_alone() {
+        let path = Object::Path("/x".into());
+        assert_eq!(open(&path, "/dev/shm/sem.mp-bjksyngf").as_deref(), Some("/dev/shm/sem.mp-{any}"));
+        assert_eq!(open(&path, "checkpoints.db-wal").as_deref(), Some("{any}.db-wal"));
+        assert_eq!(open(&path, "done"), None);
+        assert_eq!(open(&path, "{time}.log"), None);
+        assert_eq!(open(&Object::Tcp("127.0.0.1:4000".parse().unwrap()), "sandbox"), None);
     }
 
     #[test]

@@ -4,17 +4,20 @@
 //! One lock orders everything. The last byte of an answer is written while it is held, so that no call which the client makes
 //! because of the answer can be recorded before the answer.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::naming::{Namer, Place};
+use super::naming::{self, Namer, Place};
 use crate::model::call::{Notice, Object};
 use crate::model::census::{Census, CensusPoint};
-use crate::model::limits::POINTS_PER_CENSUS_MAX;
+use crate::model::limits::{NOTICES_PER_LIFE_MAX, POINTS_PER_CENSUS_MAX};
 use crate::model::point::{Anchor, CallName, Moment, Point, WirePoint};
 use crate::sandbox::{Seen, Written};
-use crate::sys::socket::unread_bytes;
+use crate::sys::diag::unread_bytes;
 use crate::tracer::{Action, Call, Policy};
 
 /// Counts and records one life.
@@ -58,7 +61,7 @@ struct Inner {
     /// Something was changed since the last end of a process, so that the next end is a point of its own.
     is_dirty: bool,
     active: Instant,
-    others_at_first_exit: Option<usize>,
+    first_has_ended: bool,
     window_start: Option<usize>,
     promised: Vec<String>,
 }
@@ -89,7 +92,7 @@ impl Recorder {
             pids: Vec::new(),
             is_dirty: false,
             active: now,
-            others_at_first_exit: None,
+            first_has_ended: false,
             window_start: None,
             promised,
         };
@@ -177,10 +180,10 @@ impl Recorder {
         self.lock().active.elapsed()
     }
 
-    /// How many processes were left when the first one ended; `None`: it has not.
+    /// Whether the first process has ended.
     #[must_use]
-    pub fn others_at_first_exit(&self) -> Option<usize> {
-        self.lock().others_at_first_exit
+    pub fn first_has_ended(&self) -> bool {
+        self.lock().first_has_ended
     }
 
     /// What was noticed.
@@ -266,6 +269,14 @@ impl Inner {
         Action::Continue
     }
 
+    /// Keeps a notice. Of files there may be as many as a workflow likes to make; that there are some is what matters.
+    fn note(&mut self, notice: Notice) {
+        let is_of_file = matches!(notice, Notice::OutsideWrite { .. } | Notice::SharedMapping { .. });
+        if !is_of_file || self.notices.len() < NOTICES_PER_LIFE_MAX {
+            self.notices.insert(notice);
+        }
+    }
+
     fn call(&mut self, call: &Call) -> Action {
         if let Object::Output(bytes) = &call.object {
             return self.output(bytes);
@@ -277,10 +288,10 @@ impl Inner {
         match place {
             Place::Harmless => return Action::Continue,
             Place::Outside(path) => {
-                self.notices.insert(Notice::OutsideWrite { object: path.to_string_lossy().into_owned() });
+                self.note(Notice::OutsideWrite { object: path.to_string_lossy().into_owned() });
             }
             Place::Elsewhere => {
-                self.notices.insert(Notice::Connect { object: object.clone() });
+                self.note(Notice::Connect { object: object.clone() });
             }
             Place::Inside => {}
         }
@@ -292,29 +303,23 @@ impl Inner {
             return Action::Continue;
         }
         self.is_dirty |= !is_end;
-        self.count(CallName { syscall: call.syscall.to_owned(), object }, call.process)
+        let named = |object| CallName { syscall: call.syscall.to_owned(), object };
+        let open = naming::open(&call.object, &object).map(named);
+        self.count(named(object), open, call.process)
     }
 
-    fn count(&mut self, name: CallName, process: u32) -> Action {
-        let total = self.counts.entry(name.clone()).or_default();
-        *total += 1;
-        let total = *total;
-        let mut names: Vec<_> = self
-            .anchors
-            .iter()
-            .rev()
-            .map(|(wire, before)| {
-                let ordinal = total - before.get(&name).copied().unwrap_or(0);
-                Point::Call { anchor: Anchor::Wire(wire.clone()), call: name.clone(), ordinal }
-            })
-            .collect();
-        names.push(Point::Call { anchor: Anchor::Start, call: name.clone(), ordinal: total });
-        let aliases = names.split_off(1);
+    /// Counts a call under its name, and under the one that leaves open what could be random.
+    fn count(&mut self, name: CallName, open: Option<CallName>, process: u32) -> Action {
+        let mut names = self.numbered(&name);
+        let mut aliases = names.split_off(1);
+        if let Some(open) = &open {
+            aliases.splice(0..0, self.numbered(open).into_iter().take(1));
+        }
         let primary = names.remove(0);
         self.record(primary, aliases, process);
 
         let Some(Point::Call { call, ordinal, .. }) = &self.target else { return Action::Continue };
-        if self.hit || *call != name {
+        if self.hit || (*call != name && Some(call) != open.as_ref()) {
             return Action::Continue;
         }
         let Some(count) = &mut self.target_count else { return Action::Continue };
@@ -324,6 +329,22 @@ impl Inner {
             return Action::Kill;
         }
         Action::Continue
+    }
+}
+
+impl Inner {
+    /// Counts one more call of a name; its points, from the latest anchor to the start.
+    fn numbered(&mut self, name: &CallName) -> Vec<Point> {
+        let total = self.counts.entry(name.clone()).or_default();
+        *total += 1;
+        let total = *total;
+        let since = self
+            .anchors
+            .iter()
+            .rev()
+            .map(|(wire, before)| (Anchor::Wire(wire.clone()), total - before.get(name).copied().unwrap_or(0)));
+        let all = since.chain([(Anchor::Start, total)]);
+        all.map(|(anchor, ordinal)| Point::Call { anchor, call: name.clone(), ordinal }).collect()
     }
 }
 
@@ -360,12 +381,12 @@ impl Policy for Eye {
             }
             (notice, _) => notice,
         };
-        inner.notices.insert(notice);
+        inner.note(notice);
     }
 
-    fn on_first_exit(&mut self, others: usize) {
+    fn on_first_exit(&mut self) {
         let mut inner = self.0.lock();
         inner.active = Instant::now();
-        inner.others_at_first_exit = Some(others);
+        inner.first_has_ended = true;
     }
 }

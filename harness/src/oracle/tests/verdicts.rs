@@ -163,6 +163,16 @@ fn a_trial_without_any_intent_still_says_that_it_did_not_end_well() {
 }
 
 #[test]
+fn a_clean_run_that_never_came_to_its_effect_says_how_it_ended() {
+    let failed = trial_of(&[exited(3)], TrialEnd::Stuck { reason: "not done".to_owned() }, []);
+    let judgement = only_baseline(&expect(&[charges()], &[Vec::new()]), &failed);
+    assert_eq!(judgement.verdict, Verdict::Lost);
+    for fact in ["no effect of the clean run matches", "life 1 exited with code 3", "last words of life 1"] {
+        assert_says(&judgement, &[fact]);
+    }
+}
+
+#[test]
 fn an_effect_whose_intent_cannot_be_read_is_unknown_and_names_path_and_request() {
     let nameless = post(2, "/v1/charges", json!({"amount": 2900}));
     let judgements = judge(&one_charge(), &resumed([charge(1, "inv_9"), nameless.clone()]));
