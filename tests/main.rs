@@ -1,0 +1,6 @@
+//! The one integration binary. Its tests enter by the front door: the command, the public library, and the files of the repository.
+//!
+//! One binary, because each further one is linked and started by itself. A new group is a folder here and a line below.
+
+// The house rules, as tests: what may import what, lengths, headers, documents that stay true.
+mod tidy;
