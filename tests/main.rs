@@ -1,5 +1,12 @@
-//! The gate: one integration binary that enters by the front door, the command and the public library.
+//! The one integration binary. Its tests enter by the front door: the command, the public library, and the files of the repository.
+//!
+//! One binary, because each further one is linked and started by itself. A new group is a folder here and a line below.
 
-mod hygiene; // no survivor, no lost result
-mod support; // where things are, a campaign, who is alive
-mod truth; // planted bugs are found, correct twins are clean
+// No survivor and no lost result, however a run ends.
+mod hygiene;
+// What the tests share: where things are, a campaign in a folder of its own, who is alive.
+mod support;
+// The house rules, as tests: what may import what, lengths, headers, documents that stay true.
+mod tidy;
+// Planted bugs are found, correct twins are clean.
+mod truth;
