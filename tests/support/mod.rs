@@ -77,7 +77,8 @@ pub fn runtime() -> tokio::runtime::Runtime {
 /// Processes, zombies left out, whose environment holds a text: a trial's folder is in the environment of all that it started.
 pub fn alive_with(text: &str) -> Vec<String> {
     let entries = std::fs::read_dir("/proc").expect("this is Linux");
-    let processes = entries.flatten().filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()));
+    let processes =
+        entries.flatten().filter(|entry| entry.file_name().to_string_lossy().bytes().all(|byte| byte.is_ascii_digit()));
     processes
         .filter_map(|entry| {
             let environment = std::fs::read(entry.path().join("environ")).ok()?;

@@ -54,7 +54,8 @@ fn found(report: &Report) -> BTreeSet<Key> {
 fn planted(cases: &[Case]) -> BTreeSet<Key> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let bugs = cases.iter().filter(|case| case.promise.is_some());
-    bugs.map(|case| (text(&case.cell), text(&case.promise), text(&case.intent), case.verdict.clone(), text(&case.cause))).collect()
+    bugs.map(|case| (text(&case.cell), text(&case.promise), text(&case.intent), case.verdict.clone(), text(&case.cause)))
+        .collect()
 }
 
 /// Compares a report with the rows of its scenario.
@@ -62,22 +63,36 @@ fn compare(report: &Report, cases: &[Case]) {
     let shown = killpoint::report::text(report, killpoint::report::Style { colour: false, width: 110 });
     assert_eq!(found(report), planted(cases), "what was found is not what was planted\n{shown}");
     for case in cases {
-        let cell = report.cells.iter().find(|cell| case.cell.as_ref().is_none_or(|name| cell.cell.join(" ") == *name)).expect("the cell was run");
+        let cell = report
+            .cells
+            .iter()
+            .find(|cell| case.cell.as_ref().is_none_or(|name| cell.cell.join(" ") == *name))
+            .expect("the cell was run");
         let Some(promise) = &case.promise else {
             let verdict = if cell.verdict == RunVerdict::Clean { "clean".to_owned() } else { word(cell.verdict) };
             assert_eq!(verdict, case.verdict, "{shown}");
             if case.verdict == "clean" {
-                assert_eq!((cell.points.reached, cell.points.total), (cell.points.census, cell.points.census), "not every point was reached\n{shown}");
+                assert_eq!(
+                    (cell.points.reached, cell.points.total),
+                    (cell.points.census, cell.points.census),
+                    "not every point was reached\n{shown}"
+                );
                 assert!(cell.points.total > 0);
             }
             continue;
         };
-        let windows = report.findings.iter().filter(|finding| finding.promise == *promise && word(finding.verdict) == case.verdict);
+        let windows =
+            report.findings.iter().filter(|finding| finding.promise == *promise && word(finding.verdict) == case.verdict);
         let windows = windows.filter(|finding| case.cause.as_ref() == Some(&word(finding.cause)) && finding.cell == cell.cell);
-        let mut windows = windows.flat_map(|finding| &finding.windows).filter(|window| case.intent.as_ref() == Some(&window.intent));
+        let mut windows =
+            windows.flat_map(|finding| &finding.windows).filter(|window| case.intent.as_ref() == Some(&window.intent));
         let fits = windows.any(|window| {
-            let is = |wanted: &Option<String>, point: &killpoint::model::point::Point| wanted.as_ref().is_none_or(|wanted| *wanted == point.to_string());
-            is(&case.first, &window.first) && is(&case.last, &window.last) && case.points.is_none_or(|points| points == window.points)
+            let is = |wanted: &Option<String>, point: &killpoint::model::point::Point| {
+                wanted.as_ref().is_none_or(|wanted| *wanted == point.to_string())
+            };
+            is(&case.first, &window.first)
+                && is(&case.last, &window.last)
+                && case.points.is_none_or(|points| points == window.points)
         });
         assert!(fits, "no window is as predicted: {case:?}\n{shown}");
         assert_eq!(cell.points.unreached, 0, "{shown}");
@@ -88,10 +103,20 @@ fn compare(report: &Report, cases: &[Case]) {
 fn replays(ran: &Ran, times: u32) {
     let tell: Tell = Arc::new(|_| ());
     for finding in &ran.report.findings {
-        let (_, file) = read_finding(&ran.folder.join("findings").join(&finding.id).to_string_lossy(), ran.keep.path()).expect("it was kept");
-        let answers = support::runtime().block_on(campaign::replay(&file, times, tell.clone(), &Abort::default())).expect("it can be replayed");
+        let (_, file) =
+            read_finding(&ran.folder.join("findings").join(&finding.id).to_string_lossy(), ran.keep.path()).expect("it was kept");
+        let answers = support::runtime()
+            .block_on(campaign::replay(&file, times, tell.clone(), &Abort::default()))
+            .expect("it can be replayed");
         let came = answers.iter().filter(|answer| answer.reproduced).count();
-        assert_eq!(came, times as usize, "{} of {} came back: {:?}", finding.id, ran.report.scenario, answers.iter().map(|a| (&a.end, &a.judgements)).collect::<Vec<_>>());
+        assert_eq!(
+            came,
+            times as usize,
+            "{} of {} came back: {:?}",
+            finding.id,
+            ran.report.scenario,
+            answers.iter().map(|a| (&a.end, &a.judgements)).collect::<Vec<_>>()
+        );
     }
 }
 

@@ -94,7 +94,9 @@ async fn clean_run(stage: &Stage, name: &str) -> Result<(Trial, Census), Campaig
     match &result.trial.end {
         TrialEnd::Interrupted => Err(CampaignError::Interrupted),
         // The workflow's own doing, not the machine's.
-        TrialEnd::Environment { reason } if matches!(result.trial.lives.last(), Some(Life { end: LifeEnd::LimitHit { .. }, .. })) => {
+        TrialEnd::Environment { reason }
+            if matches!(result.trial.lives.last(), Some(Life { end: LifeEnd::LimitHit { .. }, .. })) =>
+        {
             Err(CampaignError::Baseline(reason.clone()))
         }
         TrialEnd::Environment { reason } => Err(CampaignError::Machine {
