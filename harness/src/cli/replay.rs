@@ -6,15 +6,13 @@ use killpoint::campaign::{self, Abort, Answer, Tell};
 use killpoint::model::exit::Exit;
 use killpoint::model::finding::Finding;
 use killpoint::model::life::TrialEnd;
+use killpoint::model::limits::REPLAYS_MAX;
 use killpoint::model::verdict::Verdict;
 use killpoint::store::read_finding;
 
 use super::failure::Failure;
 use super::terminal::{Terminal, washed};
 use super::{RUNS_ROOT, bug, help, story, work};
-
-/// Most replays of one command.
-const TIMES_MAX: i64 = 10_000;
 
 /// Bring a finding back and tell what happened.
 ///
@@ -26,7 +24,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "FINDING")]
     finding: String,
     /// How often it is brought back, to see whether it comes each time
-    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=TIMES_MAX))]
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPLAYS_MAX))]
     times: u32,
     /// Tell nothing but what happened and errors
     #[arg(long, short)]

@@ -48,6 +48,14 @@ pub const REFUSED_READ_TIMEOUT_MS: u64 = 1_000;
 pub const FORM_DEPTH_MAX: usize = 16;
 /// Pause after the system gave the sandbox no connection (it is out of descriptors), so that it does not spin.
 pub const ACCEPT_PAUSE_MS: u64 = 10;
+/// How long a freeze may take before it is given up: a thread in an uninterruptible call cannot be stopped.
+pub const FREEZE_MAX_MS: u64 = 5_000;
+/// Characters of a scenario's name in the name of its run folder.
+pub const SLUG_MAX_CHARS: usize = 60;
+/// Objects on one page of a list (Stripe documents 100).
+pub const LIST_PAGE_MAX: i64 = 100;
+/// Times that one finding is replayed by one command.
+pub const REPLAYS_MAX: i64 = 10_000;
 /// How long the writing of an answer may take while the client is stopped for it.
 pub const ANSWER_WRITE_MAX_MS: u64 = 2_000;
 /// Open connections of one sandbox.

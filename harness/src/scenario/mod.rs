@@ -1,7 +1,7 @@
 //! Room scenario: reads a scenario's TOML into [`Scenario`] and writes one, with errors that point at file, line and column.
 //! It looks at the scenario's own file and folder; it starts nothing.
 //!
-//! A new key: its field in `file.rs`, its check in `check/`, its line in `write.rs`, a broken example in `tests.rs`.
+//! A new key: its field in `file.rs`, its check in `check/`, its line in `write.rs`, a broken example in `tests/broken.rs`.
 
 mod check;
 mod command;

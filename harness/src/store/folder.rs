@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::model::event::Event;
 use crate::model::life::Trial;
+use crate::model::limits::SLUG_MAX_CHARS;
 use crate::model::report::Report;
 
 use super::atomic::{self, Durability};
@@ -15,9 +16,6 @@ use super::error::StoreError;
 use super::events::{self, EventLog};
 use super::finding::{self, FindingFile};
 use super::lock::Lock;
-
-/// The longest slug of a run folder's name, in characters.
-const SLUG_MAX_CHARS: usize = 60;
 
 /// A run folder that this process writes to; nobody else can while it lives.
 #[derive(Debug)]

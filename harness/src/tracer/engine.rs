@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t};
 use tokio::sync::oneshot;
@@ -15,9 +15,9 @@ use super::calls::Calls;
 use super::control::{Command, Control};
 use super::decode::{Decoded, Decoder};
 use super::tasks::{State, Tasks};
-use super::{Action, Call, FREEZE_MAX, Launch, Policy};
+use super::{Action, Call, Launch, Policy};
 use crate::model::call::{Notice, Object};
-use crate::model::limits::{CALLS_PER_LIFE_MAX, OUTPUT_PER_LIFE_MAX_BYTES, TASKS_PER_LIFE_MAX};
+use crate::model::limits::{CALLS_PER_LIFE_MAX, FREEZE_MAX_MS, OUTPUT_PER_LIFE_MAX_BYTES, TASKS_PER_LIFE_MAX};
 use crate::sys::launch::{self, Step};
 use crate::sys::ptrace::{self, Status, SyscallStop, Wait};
 use crate::sys::seccomp;
@@ -214,7 +214,7 @@ impl<'a> Engine<'a> {
     fn look_at_freeze(&mut self) {
         if let Some(freeze) = &mut self.freeze
             && freeze.done.is_some()
-            && (self.tasks.all_stand() || freeze.since.elapsed() > FREEZE_MAX)
+            && (self.tasks.all_stand() || freeze.since.elapsed() > Duration::from_millis(FREEZE_MAX_MS))
             && let Some(done) = freeze.done.take()
         {
             // The one who asked may have gone; then nobody waits for it.

@@ -19,7 +19,6 @@ mod tests;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 pub use control::{Control, ControlError};
 pub use engine::{Death, Outcome, run_life};
@@ -82,6 +81,3 @@ pub trait Policy: Send {
     /// The first process has ended; others may still be there, even such as have not been seen yet.
     fn on_first_exit(&mut self);
 }
-
-/// How long a freeze may take before it is given up: a thread in an uninterruptible call cannot be stopped.
-pub const FREEZE_MAX: Duration = Duration::from_secs(5);

@@ -249,7 +249,10 @@ fn a_tree_whose_first_thread_has_ended_is_frozen_and_killed_as_any_other() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let asked = std::time::Instant::now();
     runtime.block_on(control.freeze()).expect("the life is not over");
-    assert!(asked.elapsed() < FREEZE_MAX / 2, "the freeze was given up, not reached");
+    assert!(
+        asked.elapsed().as_millis() < u128::from(crate::model::limits::FREEZE_MAX_MS / 2),
+        "the freeze was given up, not reached"
+    );
     control.kill("enough");
     let outcome = life.join().expect("the tracer's thread does not panic");
     assert!(matches!(outcome.death, Death::KilledOnCommand { killed: 1, .. }), "{outcome:?}");

@@ -1,4 +1,4 @@
-//! The verdicts explained.
+//! The verdicts explained, each for somebody who meets it in a report.
 
 use super::{Explanation, Text};
 use crate::model::verdict::Verdict;

@@ -1,4 +1,4 @@
-//! Customers: who pays.
+//! Customers: who pays. Making one is an effect like any other.
 
 use serde_json::{Value, json};
 

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::desk::Desk;
 use super::params::Params;
 use super::refusal::{Refusal, Stop};
+use crate::model::limits::LIST_PAGE_MAX;
 
-/// Items of a page, when the request sets no limit; and at most. Stripe's.
+/// Items of a page, when the request sets no limit. Stripe's.
 const PAGE_DEFAULT: i64 = 10;
-const PAGE_MAX: i64 = 100;
 
 /// The fields a list can be narrowed by.
 const FILTERS: [&str; 3] = ["payment_intent", "charge", "customer"];
@@ -40,8 +40,8 @@ pub(super) fn search(desk: &Desk<'_>, kind: &str, url: &str, params: &Params) ->
 
 fn limit(params: &Params) -> Result<usize, Refusal> {
     match params.amount("limit")?.unwrap_or(PAGE_DEFAULT) {
-        limit if limit <= PAGE_MAX => Ok(usize::try_from(limit).expect("between 1 and 100")),
-        _ => Err(Refusal::param("limit", "parameter_invalid_integer", format!("limit must be at most {PAGE_MAX}"))),
+        limit if limit <= LIST_PAGE_MAX => Ok(usize::try_from(limit).expect("between 1 and 100")),
+        _ => Err(Refusal::param("limit", "parameter_invalid_integer", format!("limit must be at most {LIST_PAGE_MAX}"))),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Refunds: money given back.
+//! Refunds: money given back, of a charge or a payment intent.
 
 use serde_json::{Value, json};
 
