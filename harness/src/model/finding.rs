@@ -57,7 +57,7 @@ pub struct Window {
     pub closed_by: Option<Point>,
     /// How many of its points failed.
     pub points: u32,
-    /// How many of its points did not fail, in this run's order of threads.
+    /// How many points between its first and last did not fail in this run.
     pub clean_points: u32,
     /// Its width in the clean run, in microseconds.
     pub micros: u64,

@@ -81,7 +81,7 @@ pub const OUTPUT_TAIL_LINES: usize = 12;
 /// Reached points that did not fail between two failing ones of one unsafe window. Threads change their order between runs, so
 /// that a point can come out clean although its neighbours fail; a gap wider than what a handful of threads shuffle begins a
 /// window of its own.
-pub const WINDOW_GAP_MAX_POINTS: usize = 8;
+pub const WINDOW_GAP_MAX_POINTS: usize = 3;
 /// Characters of an intent that was made up from a body; a longer one is cut and ends in a digest of the whole.
 pub const INTENT_MAX_CHARS: usize = 80;
 /// Characters of a key or a line of output that a sentence of evidence quotes.

@@ -76,7 +76,7 @@ fn sentence(verdict: Verdict, promise: &str, intent: &str, expected: &str, obser
         Verdict::Once | Verdict::Duplicated | Verdict::Lost => format!("{what} {happened}, promised {expected}"),
         Verdict::Diverged => format!("{what} {happened}, each time with other content, promised {expected}"),
         Verdict::WrongAmount => format!("{what} {happened}, but with another amount than in the clean run"),
-        Verdict::Stuck => format!("{what}: the workflow never got done after the crash; it {happened}"),
+        Verdict::Stuck => format!("{what}: the workflow never got done; it {happened}"),
         Verdict::Overlap => format!("{what}: two executors were at it at once; it {happened}"),
         Verdict::DeclaredUnknown => format!("{what}: the workflow says it does not know; it {happened}"),
         Verdict::Unknown => format!("{what}: cannot be judged; it {happened}, promised {expected}"),

@@ -68,7 +68,7 @@ fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
     }
     if finding.window.clean_points > 0 {
         let inside = words::counted(finding.window.clean_points.into(), "point");
-        let text = format!("{inside} between the first and the last bad one did no harm, in this run's order of threads");
+        let text = format!("{inside} between the first and the last bad one did no harm in this run");
         page.field("", &[text.into()]);
     }
 }
