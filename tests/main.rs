@@ -2,6 +2,8 @@
 //!
 //! One binary, because each further one is linked and started by itself. A new group is a folder here and a line below.
 
+// The command as a user meets it.
+mod cli;
 // No survivor and no lost result, however a run ends.
 mod hygiene;
 // What the tests share: where things are, a campaign in a folder of its own, who is alive.
