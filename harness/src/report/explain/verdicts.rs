@@ -61,7 +61,8 @@ const STUCK: Text = Text {
 
 const OVERLAP: Text = Text {
     means: "Two executors worked on one intent at the same time. With luck the outcome is right; nothing made sure of it.",
-    known: "the ledger shows requests for one intent from an earlier life that were still under way when a later life asked for the same.",
+    known: "it does not say it yet: where only the whole tree is killed, every process of a life is gone before the next one starts. The \
+            word is kept for runs with more than one executor.",
     mend: "let one executor own an intent, by a lease that is renewed and checked with each write (a fencing token), and give all of them \
            the same idempotency key, so that the server keeps the promise where the lease does not.",
     example: "UPDATE jobs SET owner = :me, fence = fence + 1\n WHERE id = :job AND (owner IS NULL OR lease_until < now());",
