@@ -27,7 +27,7 @@ fn work(job: &Job) -> Result<()> {
 /// Writes a line to one, two or three new files.
 fn audit(job: &Job, chance: &mut Chance, line: &str) -> Result<()> {
     for _ in 0..=chance.below(3) {
-        std::fs::write(job.state.join(format!("audit-{}.log", chance.word())), format!("{line}\n"))?;
+        std::fs::write(job.state.join(chance.word()), format!("{line}\n"))?;
     }
     Ok(())
 }
@@ -52,10 +52,10 @@ impl Chance {
         (self.0 >> 33) as usize % end
     }
 
-    /// A word of six letters that nobody has heard before.
+    /// A word of four letters; which one, nobody can foresee, and nothing in it shows that it is made up.
     fn word(&mut self) -> String {
         let mut letter = |of: &[u8]| char::from(of[self.below(of.len())]);
-        (0..3).flat_map(|_| [letter(b"bdfgklmnprstvz"), letter(b"aeiou")]).collect()
+        (0..2).flat_map(|_| [letter(b"bdfgklmnprstvz"), letter(b"aeiou")]).collect()
     }
 }
 

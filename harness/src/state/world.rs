@@ -13,6 +13,8 @@ use crate::model::limits::{DIR_COPY_FILES_MAX, DIR_COPY_MAX_BYTES};
 
 const ROOT_PREFIX: &str = "kp-";
 const LOCK_NAME: &str = "owner.lock";
+/// How often a world is copied anew because a file of it went away meanwhile.
+const KEEP_TRIES: u32 = 5;
 
 /// The root of all trials of one run. Dropping it removes it.
 #[derive(Debug)]
@@ -50,6 +52,13 @@ pub enum WorldError {
         /// The limit.
         limit: String,
     },
+}
+
+impl WorldError {
+    /// Whether something was not there any more.
+    fn is_vanished(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
 }
 
 fn io_error<'a>(what: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> WorldError + 'a {
@@ -152,6 +161,14 @@ impl World {
     /// # Errors
     /// Something cannot be copied.
     pub fn keep(&self, target: &Path) -> Result<(), WorldError> {
+        // The ledger may be closing still: SQLite takes its log back into the database and removes it. A copy in which a file
+        // went missing half-way is thrown away, so that it never holds the one without the other.
+        for _ in 1..KEEP_TRIES {
+            match copy_tree(&self.path, target) {
+                Err(error) if error.is_vanished() => fs::remove_dir_all(target).map_err(io_error("clear", target))?,
+                other => return other,
+            }
+        }
         copy_tree(&self.path, target)
     }
 }
