@@ -23,7 +23,7 @@ pub enum LifeEnd {
     },
     /// killpoint sent the SIGKILL at the point that was asked for, and every process' wait status says so.
     Killed,
-    /// A SIGKILL that killpoint did not send (the OOM killer, an operator): an environment fault.
+    /// One of its processes died of a SIGKILL that killpoint did not send (the OOM killer, an operator): an environment fault.
     KilledFromOutside,
     /// It did not end within its time and was killed by killpoint.
     TimedOut,

@@ -88,6 +88,9 @@ impl Decoder {
                 let target = call.args[target] as pid_t;
                 Decoded::KillSignal((target > 0 && name != "pidfd_send_signal").then_some(target))
             }
+            // The kernel sends it on behalf of the one who asked.
+            Shape::ParentDeath(signal) if call.args[signal] as i32 == libc::SIGKILL => Decoded::KillSignal(Some(tid)),
+            Shape::ParentDeath(_) => Decoded::Nothing,
             Shape::Exit => found(
                 std::fs::read_to_string(format!("/proc/{tid}/comm")).ok().map(|name| Object::Process(name.trim_end().to_owned())),
             ),

@@ -27,7 +27,7 @@ use crate::sys::seccomp;
 pub enum Death {
     /// The first process exited by itself, and nobody is left.
     Exited(c_int),
-    /// The first process died of a signal that came from the tree itself.
+    /// The first process died of a signal; of a SIGKILL from elsewhere where the outcome says so.
     Signalled(c_int),
     /// The tracer killed the tree while a thread stood at the stop that the policy chose; that process' wait status says SIGKILL.
     KilledAtCall,
@@ -42,8 +42,6 @@ pub enum Death {
     },
     /// The kill at a stop did not end the process that stood there: a bug, or a kernel that does not keep its word.
     KillDidNotLand(String),
-    /// The first process died of a SIGKILL that came from neither the tracer nor the tree.
-    KilledFromOutside,
     /// A limit was reached and the tree was killed.
     Limit(String),
     /// The program could not be started.
@@ -59,6 +57,9 @@ pub struct Outcome {
     pub cpu_us: u64,
     /// How many processes it had.
     pub processes: u32,
+    /// Whether one of them, any, died of a SIGKILL that came from neither the tracer nor the tree: an out-of-memory kill mostly
+    /// takes the largest process, which need not be the first.
+    pub killed_from_outside: bool,
 }
 
 /// Runs one life on the calling thread, from its start to the end of its last process.
@@ -66,7 +67,7 @@ pub fn run_life(spec: &Launch, policy: &mut dyn Policy, control: &Control) -> Ou
     control.attach();
     let outcome = match start(spec) {
         Ok((root, errors)) => Engine::new(spec, policy, control, root).run(&errors),
-        Err(reason) => Outcome { death: Death::NotStarted(reason), cpu_us: 0, processes: 0 },
+        Err(reason) => Outcome { death: Death::NotStarted(reason), cpu_us: 0, processes: 0, killed_from_outside: false },
     };
     control.close();
     outcome
@@ -129,6 +130,7 @@ struct Engine<'a> {
     killed: BTreeSet<pid_t>,
     /// Processes to which the tree itself sent SIGKILL; `None`: to any.
     own_kills: Vec<Option<pid_t>>,
+    killed_from_outside: bool,
     freeze: Option<Freeze>,
     stepping: bool,
     calls: u64,
@@ -159,6 +161,7 @@ impl<'a> Engine<'a> {
             killing: None,
             killed: BTreeSet::new(),
             own_kills: Vec::new(),
+            killed_from_outside: false,
             freeze: None,
             stepping: false,
             calls: 0,
@@ -184,7 +187,8 @@ impl<'a> Engine<'a> {
         // where all were killed, nobody waited for anybody.
         let cpu_us = if self.killing.is_none() { self.root_cpu_us } else { self.cpu_us };
         let death = self.death(errors);
-        Outcome { death, cpu_us, processes: self.tasks.processes_born() }
+        let killed_from_outside = self.killed_from_outside;
+        Outcome { death, cpu_us, processes: self.tasks.processes_born(), killed_from_outside }
     }
 
     fn obey(&mut self, command: Command) {
@@ -248,8 +252,12 @@ impl<'a> Engine<'a> {
         self.tasks.forget(wait.tid);
         if wait.tid == process {
             self.cpu_us += wait.cpu_us;
-            if self.killing.is_some() && wait.status == Status::Signalled(libc::SIGKILL) {
-                self.killed.insert(process);
+            if wait.status == Status::Signalled(libc::SIGKILL) {
+                if self.killing.is_some() {
+                    self.killed.insert(process);
+                } else {
+                    self.killed_from_outside |= !self.tree_killed(process);
+                }
             }
         }
         if wait.tid == self.root && self.root_end.is_none() {
@@ -339,7 +347,8 @@ impl<'a> Engine<'a> {
                 Action::Continue
             }
             Decoded::KillSignal(target) => {
-                self.own_kills.push(target);
+                // A thread stands for its process.
+                self.own_kills.push(target.map(|target| self.tasks.process(target)));
                 Action::Continue
             }
             Decoded::Nothing => Action::Continue,
@@ -377,13 +386,13 @@ impl<'a> Engine<'a> {
             }
             (Some(Killing::Limit(limit)), _) => Death::Limit(limit),
             (None, Some(Status::Exited(code))) => Death::Exited(code),
-            (None, Some(Status::Signalled(libc::SIGKILL))) if !self.tree_killed(self.root) => Death::KilledFromOutside,
             (None, Some(Status::Signalled(signal))) => Death::Signalled(signal),
             (None, _) => Death::NotStarted("the first process was lost".to_owned()),
         }
     }
 
+    /// Whether a SIGKILL to this process may have come from the tree, or from the kernel on its behalf.
     fn tree_killed(&self, process: pid_t) -> bool {
-        self.own_kills.iter().any(|target| target.is_none_or(|target| target == process))
+        self.tasks.is_nested(process) || self.own_kills.iter().any(|target| target.is_none_or(|target| target == process))
     }
 }

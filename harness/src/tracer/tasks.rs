@@ -31,6 +31,8 @@ pub struct Tasks {
     tasks: HashMap<pid_t, Task>,
     births: BTreeMap<pid_t, u32>,
     born: u32,
+    /// Processes in a PID namespace of their own, which the kernel kills when the namespace's first process ends.
+    nested: BTreeSet<pid_t>,
 }
 
 impl Tasks {
@@ -39,7 +41,10 @@ impl Tasks {
         if self.tasks.contains_key(&tid) {
             return false;
         }
-        let process = process_of(tid).unwrap_or(tid);
+        let (process, is_nested) = process_of(tid).unwrap_or((tid, false));
+        if is_nested {
+            self.nested.insert(process);
+        }
         if process == tid || !self.births.contains_key(&process) {
             self.born += 1;
             self.births.insert(process, self.born);
@@ -61,6 +66,11 @@ impl Tasks {
     /// Whether a process is one of this life.
     pub fn is_ours(&self, process: pid_t) -> bool {
         self.births.contains_key(&process)
+    }
+
+    /// Whether a process is in a PID namespace below ours.
+    pub fn is_nested(&self, process: pid_t) -> bool {
+        self.nested.contains(&process)
     }
 
     /// How many processes there have been.
@@ -136,8 +146,10 @@ fn has_ended(tid: pid_t) -> bool {
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with(['Z', 'X']))
 }
 
-/// The process a thread belongs to, from `/proc`.
-fn process_of(tid: pid_t) -> Option<pid_t> {
+/// The process a thread belongs to, from `/proc`, and whether it has further ids in PID namespaces below ours.
+fn process_of(tid: pid_t) -> Option<(pid_t, bool)> {
     let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+    let process = field("Tgid:")?.trim().parse().ok()?;
+    Some((process, field("NSpid:").is_some_and(|ids| ids.split_whitespace().count() > 1)))
 }

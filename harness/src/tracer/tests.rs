@@ -125,17 +125,32 @@ fn a_life_killed_from_outside_is_told_apart_from_one_that_kills_itself() {
     let own = run(&shell(&dir, "kill -9 $$"), &mut Recorder::default());
     assert_eq!(own.death, Death::Signalled(libc::SIGKILL));
 
-    struct KillIt;
+    /// Kills the process that makes the first call, and no other.
+    #[derive(Default)]
+    struct KillIt(bool);
     impl Policy for KillIt {
         fn on_call(&mut self, call: &Call) -> Action {
-            crate::sys::ptrace::kill(call.pid);
+            if !std::mem::replace(&mut self.0, true) {
+                crate::sys::ptrace::kill(call.pid);
+            }
             Action::Continue
         }
         fn on_notice(&mut self, _: Notice, _: Option<&Object>) {}
         fn on_first_exit(&mut self) {}
     }
-    let outside = run_life(&shell(&dir, "echo one > a; sleep 1000"), &mut KillIt, &Control::default());
-    assert_eq!(outside.death, Death::KilledFromOutside);
+    assert!(!own.killed_from_outside);
+    let outside = run_life(&shell(&dir, "echo one > a; sleep 1000"), &mut KillIt::default(), &Control::default());
+    assert_eq!((outside.death, outside.killed_from_outside), (Death::Signalled(libc::SIGKILL), true));
+    // The child alone dies, as it does when memory runs out; the first process goes on and knows nothing of it.
+    let child = run_life(&shell(&dir, "(echo one > a; sleep 1000); :"), &mut KillIt::default(), &Control::default());
+    assert_eq!((child.death, child.killed_from_outside), (Death::Exited(0), true));
+    // One that the tree kills itself, or has killed by the kernel when its parent dies, is the tree's own affair.
+    let tidy = run(&shell(&dir, "sleep 1000 & kill -9 $!; wait $!; :"), &mut Recorder::default());
+    assert_eq!((tidy.death, tidy.killed_from_outside), (Death::Exited(0), false));
+    let bound = "import ctypes, os, time\nr, w = os.pipe()\nif os.fork() == 0:\n    ctypes.CDLL(None).prctl(1, 9)\n    os.write(w, b'x')\n    time.sleep(1000)\nos.read(r, 1)";
+    let bound = format!("python3 -c \"{bound}\"");
+    let bound = run(&shell(&dir, &bound), &mut Recorder::default());
+    assert_eq!((bound.death, bound.killed_from_outside), (Death::Exited(0), false));
 }
 
 #[test]

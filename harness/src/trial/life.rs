@@ -39,6 +39,7 @@ pub async fn live(plan: LifePlan, recorder: &Arc<Recorder>, control: &Control, i
     let started = Instant::now();
     let output = plan.launch.output.clone();
     let (done, mut outcome) = oneshot::channel();
+    let _end_with_us = EndWithUs(control.clone());
     let thread = {
         let (launch, recorder, control) = (plan.launch, recorder.clone(), control.clone());
         // A thread of its own: ptrace requests must come from the thread that attached, and it must outlive its tracees.
@@ -61,7 +62,11 @@ pub async fn live(plan: LifePlan, recorder: &Arc<Recorder>, control: &Control, i
     };
     let outcome = outcome.unwrap_or_else(|| failed("the tracer's thread ended without an answer".to_owned()));
     let mut notices = recorder.notices();
-    let (end, reached) = judge(&outcome.death, recorder, &mut notices);
+    let (end, reached) = match judge(&outcome.death, recorder, &mut notices) {
+        // Whatever came after it says nothing of the workflow.
+        (end, _) if outcome.killed_from_outside && end != LifeEnd::Interrupted => (LifeEnd::KilledFromOutside, false),
+        other => other,
+    };
     Life {
         number: plan.number,
         target: plan.target,
@@ -75,8 +80,17 @@ pub async fn live(plan: LifePlan, recorder: &Arc<Recorder>, control: &Control, i
     }
 }
 
+/// Ends the life if nobody waits for it any more: a campaign that is dropped leaves no process behind. One that is over is not touched.
+struct EndWithUs(Control);
+
+impl Drop for EndWithUs {
+    fn drop(&mut self) {
+        self.0.kill(INTERRUPTED);
+    }
+}
+
 fn failed(reason: String) -> Outcome {
-    Outcome { death: Death::NotStarted(reason), cpu_us: 0, processes: 0 }
+    Outcome { death: Death::NotStarted(reason), cpu_us: 0, processes: 0, killed_from_outside: false }
 }
 
 fn offset(target: Option<&Point>) -> Option<Duration> {
@@ -138,7 +152,6 @@ fn judge(death: &Death, recorder: &Recorder, notices: &mut Vec<Notice>) -> (Life
             }
             _ => (LifeEnd::Interrupted, false),
         },
-        Death::KilledFromOutside => (LifeEnd::KilledFromOutside, false),
         Death::Limit(limit) => (LifeEnd::LimitHit { limit: limit.clone() }, false),
         Death::NotStarted(reason) | Death::KillDidNotLand(reason) => (LifeEnd::Failed { reason: reason.clone() }, false),
     }
