@@ -121,8 +121,10 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     };
     let sandbox = Sandbox::start(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
     let stage = Stage::new(plan, world, role, &sandbox)?;
-    let (lives, end, first) = stage.lives(&keeper, interrupt).await?;
-    drain(role, &sandbox, &lives).await;
+    let (lives, mut end, first) = stage.lives(&keeper, interrupt).await?;
+    if !drain(role, &sandbox, &lives).await {
+        end = unsettled();
+    }
     let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
     sandbox.stop().await;
     let (census, census_is_whole) = first;
@@ -171,11 +173,11 @@ impl<'a> Stage<'a> {
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
             let target = steps.get(lives.len()).map(|step| step.point.clone());
-            let (life, recorder) = self.live(number, target, keeper, interrupt).await?;
+            let (life, recorder, is_settled) = self.live(number, target, keeper, interrupt).await?;
             if number == 1 {
                 first = recorder.census();
             }
-            let end = self.after(&life, lives.len() < steps.len());
+            let end = if is_settled { self.after(&life, lives.len() < steps.len()) } else { Some(unsettled()) };
             lives.push(life);
             if let Some(end) = end {
                 return Ok((lives, end, first));
@@ -193,7 +195,7 @@ impl<'a> Stage<'a> {
         target: Option<Point>,
         keeper: &Keeper,
         interrupt: &Interrupt,
-    ) -> Result<(Life, Arc<Recorder>), TrialError> {
+    ) -> Result<(Life, Arc<Recorder>, bool), TrialError> {
         let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
         let command = ready(argv, &self.dir, &self.env, &self.places).map_err(|source| TrialError::Command { what, source })?;
         let launch = Launch {
@@ -204,12 +206,7 @@ impl<'a> Stage<'a> {
             output: self.world.output(number),
             stop_at_calls: true,
         };
-        let promised = self.plan.scenario.promises.iter().map(|promise| promise.name.clone());
-        let promised: Vec<_> = if self.plan.scenario.promises.is_empty() {
-            self.plan.rules.iter().map(|(name, _)| name.clone()).collect()
-        } else {
-            promised.collect()
-        };
+        let promised = self.plan.scenario.promises.iter().map(|promise| promise.name.clone()).collect();
         let recorder = Arc::new(Recorder::new(self.namer.clone(), target.clone(), promised));
         let control = Control::default();
         self.sandbox.begin_life(number);
@@ -224,8 +221,8 @@ impl<'a> Stage<'a> {
         let life = life::live(plan, &recorder, &control, interrupt).await;
         keeper.set(None);
         // A request that was on its way is settled before anybody else may act, so that what follows does not depend on it.
-        self.sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
-        Ok((life, recorder))
+        let is_settled = self.sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
+        Ok((life, recorder, is_settled))
     }
 
     /// Whether the trial ends with this life. `aimed`: the life was to be killed at a point.
@@ -234,9 +231,10 @@ impl<'a> Stage<'a> {
         match &life.end {
             LifeEnd::Killed => None,
             LifeEnd::Interrupted => Some(TrialEnd::Interrupted),
-            LifeEnd::KilledFromOutside => {
-                environment(format!("life {} died of a SIGKILL that killpoint did not send (out of memory?)", life.number))
-            }
+            LifeEnd::KilledFromOutside => environment(format!(
+                "a process of life {} died of a SIGKILL that killpoint did not send (out of memory?)",
+                life.number
+            )),
             LifeEnd::LimitHit { limit } => environment(format!("life {} went past a limit: {limit}", life.number)),
             LifeEnd::Failed { reason } => environment(reason.clone()),
             _ if aimed => Some(TrialEnd::Unreached),
@@ -258,12 +256,22 @@ fn last_words(lives: &[Life]) -> String {
 }
 
 /// Waits for late effects. With the tree dead and every connection closed only something outside of the tree could still act, so
-/// time is spent only where such a thing was seen.
-async fn drain(role: &Role, sandbox: &Sandbox, lives: &[Life]) {
+/// time is spent only where such a thing was seen. Returns whether all came to rest.
+async fn drain(role: &Role, sandbox: &Sandbox, lives: &[Life]) -> bool {
     let is_elsewhere = lives.iter().flat_map(|life| &life.notices).any(|notice| matches!(notice, Notice::Connect { .. }));
     if is_elsewhere {
         tokio::time::sleep(Duration::from_millis(role.drain_ms)).await;
-        sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
+        return sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
+    }
+    true
+}
+
+/// The end of a trial in which requests were under way although nobody of the tree was left: its ledger may still change.
+fn unsettled() -> TrialEnd {
+    TrialEnd::Environment {
+        reason: format!(
+            "the sandbox did not come to rest within {SETTLE_MAX_MS} ms after a life: somebody else holds a connection to it"
+        ),
     }
 }
 

@@ -70,7 +70,8 @@ struct Inner {
 const ALIAS_ANCHORS: usize = 2;
 
 impl Recorder {
-    /// An eye on a life that is to be killed at a point, or not. `promised` are the names of the effects that open the window.
+    /// An eye on a life that is to be killed at a point, or not. `promised` are the names of the effects that open the window;
+    /// none: any effect does.
     #[must_use]
     pub fn new(namer: Arc<Namer>, target: Option<Point>, promised: Vec<String>) -> Self {
         let now = Instant::now();
@@ -107,7 +108,7 @@ impl Recorder {
     pub fn moment(&self, seen: &Seen, moment: Moment) -> Order {
         let mut inner = self.lock();
         let wire = WirePoint { effect: seen.effect.clone(), ordinal: seen.ordinal, moment };
-        if moment == Moment::Received && inner.window_start.is_none() && inner.promised.contains(&seen.effect) {
+        if moment == Moment::Received && inner.window_start.is_none() && inner.is_promised(&seen.effect) {
             inner.window_start = Some(inner.census.len());
         }
         inner.wire(&wire);
@@ -203,6 +204,10 @@ impl Recorder {
 }
 
 impl Inner {
+    fn is_promised(&self, effect: &String) -> bool {
+        self.promised.is_empty() || self.promised.contains(effect)
+    }
+
     fn targets(&self, seen: &Seen, moment: Moment) -> bool {
         matches!(&self.target, Some(Point::Wire(wire)) if wire.effect == seen.effect && wire.ordinal == seen.ordinal && wire.moment == moment)
     }
@@ -330,9 +335,7 @@ impl Inner {
         }
         Action::Continue
     }
-}
 
-impl Inner {
     /// Counts one more call of a name; its points, from the latest anchor to the start.
     fn numbered(&mut self, name: &CallName) -> Vec<Point> {
         let total = self.counts.entry(name.clone()).or_default();

@@ -129,3 +129,35 @@ fn a_life_that_does_not_end_is_ended_and_a_daemon_that_idles_is_noticed() {
     assert_eq!((&ends[1].0, &ends[1].2), (&LifeEnd::Exited { code: 0 }, &TrialEnd::Done));
     assert_eq!(ends[1].1, [Notice::Lingering { processes: 1 }]);
 }
+
+#[test]
+fn a_trial_that_is_dropped_leaves_no_process_behind() {
+    let script = "import os, time\nwith open(os.environ['STATE_DIR'] + '/pid', 'w') as file:\n    file.write(str(os.getpid()) + '.')\ntime.sleep(1000)";
+    let scenario = scenario(script);
+    let plan = TrialPlan { scenario: &scenario, cell: &[], cache: None, schedule: Schedule::default(), rules: Vec::new() };
+    let worlds = Worlds::create().unwrap();
+    let world = worlds.world("t", None).unwrap();
+    let file = world.state().join("pid");
+    let (_keep, flag) = watch::channel(false);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let interrupt = Interrupt::new(flag);
+    let pid = runtime.block_on(async {
+        let written = async {
+            loop {
+                let text = std::fs::read_to_string(&file).unwrap_or_default();
+                if let Some(pid) = text.strip_suffix('.') {
+                    return pid.to_owned();
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            result = run(&plan, &world, &interrupt) => panic!("it ended by itself: {result:?}"),
+            pid = written => pid,
+        }
+    });
+    // The SIGKILL is on its way.
+    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z ")) {
+        std::thread::yield_now();
+    }
+}
