@@ -2,12 +2,10 @@
 
 use super::options::{Answer, CampaignError, Source};
 use super::stage::Stage;
-use super::sweep::is_reached;
+use super::sweep::{called, is_reached};
 use crate::model::census::Census;
-use crate::model::event::TrialRecord;
 use crate::model::finding::Finding;
 use crate::model::life::TrialEnd;
-use crate::model::point::{Moment, Point};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::Judgement;
 use crate::oracle::{self, Expectation};
@@ -15,30 +13,8 @@ use crate::plan;
 use crate::state::World;
 use crate::store::{FINDING_SCHEMA, FindingFile, RunFolder};
 
-/// Chooses the schedule that brings a finding back most surely. Calls change their order with the threads, and with them what is
-/// done by then; at the moment when the sandbox has just carried out the effect, or answered it, it is done and not recorded in any order.
-pub fn choose_steadiest(finding: &mut Finding, records: &[TrialRecord]) {
-    let is_steady = |record: &&TrialRecord| match record.schedule.0.as_slice() {
-        [step] => {
-            matches!(&step.point, Point::Wire(wire) if wire.effect == finding.promise && matches!(wire.moment, Moment::Executed | Moment::Answered))
-        }
-        _ => false,
-    };
-    let shows = |record: &&TrialRecord| {
-        let is_it = |judgement: &Judgement| {
-            judgement.promise == finding.promise && judgement.verdict == finding.verdict && judgement.cause == Some(finding.cause)
-        };
-        record.judgements.iter().any(is_it)
-    };
-    let steady: Vec<_> = records.iter().filter(is_steady).filter(shows).collect();
-    // The answer is the moment that people know.
-    let answered = steady.iter().find(|record| record.schedule.to_string().contains(Moment::Answered.word()));
-    if let Some(record) = answered.or(steady.first()) {
-        finding.schedule = record.schedule.clone();
-    }
-}
-
-/// Carries out a finding's schedule once. A point that is not reached is tried under its other names.
+/// Carries out a finding's schedule once, in a world of that name, which is returned too. A point that is not reached is tried
+/// under its other names.
 ///
 /// # Errors
 /// The trial could not be made at all.
@@ -47,18 +23,18 @@ pub async fn answer(
     expectation: &Expectation,
     finding: &Finding,
     census: &Census,
-    world: &World,
-) -> Result<Answer, CampaignError> {
-    let mut trial = stage.trial(finding.schedule.clone(), world).await?.trial;
+    name: &str,
+) -> Result<(Answer, World), CampaignError> {
+    let mut world = stage.world(name)?;
+    let mut trial = stage.trial(finding.schedule.clone(), &world).await?.trial;
     for schedule in other_names(&finding.schedule, census) {
         if trial.end != TrialEnd::Unreached || stage.abort.is_set() {
             break;
         }
-        let name = world.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let fresh = stage.world(&name)?;
-        trial = stage.trial(schedule, &fresh).await?.trial;
-        // The folders are the first world's; it removes them.
-        std::mem::forget(fresh);
+        // The old world goes before the new one of the same name is made.
+        drop(world);
+        world = stage.world(name)?;
+        trial = stage.trial(schedule, &world).await?.trial;
     }
     let judgements = oracle::judge(expectation, &trial);
     let is_same = |judgement: &Judgement| {
@@ -66,19 +42,21 @@ pub async fn answer(
             && judgement.verdict == finding.verdict
             && finding.intents.contains(&judgement.intent)
     };
-    Ok(Answer {
+    let answer = Answer {
         reached: is_reached(&trial),
         reproduced: is_reached(&trial) && judgements.iter().any(is_same),
         end: trial.end,
         judgements,
         lives: trial.lives,
         ledger: trial.ledger,
-    })
+    };
+    Ok((answer, world))
 }
 
-/// The same call under the names it has from earlier anchors.
+/// The same call counted from earlier anchors. A name that leaves parts open would count other calls as well.
 fn other_names(schedule: &Schedule, census: &Census) -> Vec<Schedule> {
-    plan::single(schedule, census).schedules.into_iter().filter(|other| other != schedule).collect()
+    let others = plan::single(schedule, census).schedules.into_iter();
+    others.filter(|other| other != schedule && called(other) == called(schedule)).collect()
 }
 
 /// Gives a finding its id and its command, brings it back once more, and keeps the world of that trial in its folder.
@@ -125,8 +103,8 @@ async fn again(
     place: &std::path::Path,
 ) -> Result<(), CampaignError> {
     for attempt in 1..=AGAIN_TRIES {
-        let world = stage.world(&format!("c{}-{}", stage.index, finding.id))?;
-        let answer = answer(stage, expectation, finding, census, &world).await?;
+        let name = format!("c{}-{}", stage.index, finding.id);
+        let (answer, world) = answer(stage, expectation, finding, census, &name).await?;
         if answer.end == TrialEnd::Interrupted {
             return Ok(());
         }

@@ -10,7 +10,7 @@ use crate::model::census::Census;
 use crate::model::event::TrialRecord;
 use crate::model::finding::{Finding, Window};
 use crate::model::limits::WINDOW_GAP_MAX_POINTS;
-use crate::model::point::Point;
+use crate::model::point::{Moment, Point};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 
 #[cfg(test)]
@@ -61,7 +61,7 @@ fn finding(cell: &[String], points: &Points<'_>, key: Key, failures: &Failures<'
     stretches.sort_by_key(|stretch| (stretch.first, stretch.intent));
     let widest =
         stretches.iter().max_by_key(|stretch| (stretch.window.points, Reverse(stretch.first), Reverse(stretch.intent)))?;
-    let (record, judgement) = shown_by(points, widest, &failures[widest.intent])?;
+    let (record, judgement) = shown_by(points, &key.promise, widest, &failures[widest.intent])?;
     let mut intents = vec![widest.intent.to_owned()];
     for stretch in &stretches {
         if !intents.iter().any(|intent| intent == stretch.intent) {
@@ -94,10 +94,12 @@ fn failing<'a>(failures: &'a Failures<'a>) -> impl Iterator<Item = &'a (&'a Tria
     failures.values().flat_map(BTreeMap::values).flatten()
 }
 
-/// The failing trial that stands for the window: the first one that was reached under its point's own name, for that is the name
-/// the window shows; else the first one.
+/// The failing trial that stands for the window and brings it back. Calls change their order with the threads, and with them what is
+/// done by then; at the moment when the sandbox has answered the effect, or has just carried it out, it is done and not recorded in any
+/// order. So that moment is preferred; then the first trial reached under its point's own name, which is the name the window shows.
 fn shown_by<'a>(
     points: &Points<'_>,
+    promise: &str,
     widest: &Stretch<'_>,
     by_point: &BTreeMap<usize, Vec<(&'a TrialRecord, &'a Judgement)>>,
 ) -> Option<(&'a TrialRecord, &'a Judgement)> {
@@ -106,7 +108,14 @@ fn shown_by<'a>(
     let own_name = |(point, (record, _)): &(usize, (&TrialRecord, &Judgement))| {
         record.schedule.0.first().is_some_and(|step| Some(&step.point) == points.name(*point))
     };
-    inside().find(own_name).or_else(|| inside().next()).map(|(_, shown)| shown)
+    let at = |wanted: Moment| {
+        inside().find(|(_, (record, _))| match record.schedule.0.as_slice() {
+            [step] => matches!(&step.point, Point::Wire(wire) if wire.effect == promise && wire.moment == wanted),
+            _ => false,
+        })
+    };
+    let steady = at(Moment::Answered).or_else(|| at(Moment::Executed));
+    steady.or_else(|| inside().find(own_name)).or_else(|| inside().next()).map(|(_, shown)| shown)
 }
 
 /// What became of a point, for one intent and one way of failing.

@@ -49,6 +49,8 @@ pub async fn run(
         tell(&event);
         Ok(())
     };
+    // Findings are made anew from all trials; those of a part of them may not be among them.
+    folder.clear_findings().map_err(CampaignError::Store)?;
     let opening = Opening::of(scenario, source, &past);
     let stages = stages(scenario, options, &tell, abort).await?;
     note(opening.event(stages.len()))?;
@@ -107,8 +109,9 @@ pub async fn replay(finding: &FindingFile, times: u32, tell: Tell, abort: &Abort
         if abort.is_set() {
             break;
         }
-        let world = stage.world(&format!("replay-{time}"))?;
-        answers.push(confirm::answer(stage, &expectation, &finding.finding, &baseline.census, &world).await?);
+        let name = format!("replay-{time}");
+        let (answer, _world) = confirm::answer(stage, &expectation, &finding.finding, &baseline.census, &name).await?;
+        answers.push(answer);
     }
     Ok(answers)
 }
@@ -177,10 +180,9 @@ async fn cell(
     for record in &done {
         tell(&Event::TrialFinished(record.clone()));
     }
-    let swept = sweep::sweep(stage, &expectation, plan, done, options.jobs, folder, tell).await?;
+    let swept = sweep::sweep(stage, &expectation, &baseline.census, plan, done, options.jobs, folder, tell).await?;
     let mut found = findings::group(&stage.values(), &baseline.census, &swept.records);
     for (index, finding) in found.iter_mut().enumerate() {
-        confirm::choose_steadiest(finding, &swept.records);
         confirm::keep(stage, source, &expectation, &baseline.census, finding, findings_before + index + 1, folder).await?;
         let event = Event::FindingMade { cell: stage.index, finding: Box::new(finding.clone()) };
         folder.append(&event).map_err(CampaignError::Store)?;

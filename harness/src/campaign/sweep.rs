@@ -7,11 +7,15 @@ use tokio::task::JoinSet;
 
 use super::options::{CampaignError, Tell};
 use super::stage::Stage;
+use crate::model::census::{Census, CensusPoint};
 use crate::model::event::{Event, TrialRecord};
 use crate::model::life::{Trial, TrialEnd};
+use crate::model::point::{CallName, Point};
+use crate::model::schedule::Schedule;
 use crate::oracle::{self, Expectation};
 use crate::plan::PlannedTrial;
 use crate::store::RunFolder;
+use crate::trial::TrialResult;
 
 /// What the trials of a cell came to.
 #[derive(Debug, Default)]
@@ -32,6 +36,7 @@ const ENVIRONMENT_TRIES: u32 = 2;
 pub async fn sweep(
     stage: &Stage,
     expectation: &Expectation,
+    census: &Census,
     plan: impl Iterator<Item = PlannedTrial>,
     done: Vec<TrialRecord>,
     jobs: usize,
@@ -42,11 +47,13 @@ pub async fn sweep(
     let mut records = done;
     let mut plan = plan.filter(|planned| !known.contains(&planned.trial));
     let expectation = Arc::new(expectation.clone());
+    let names: Arc<BTreeSet<CallName>> =
+        Arc::new(census.points.iter().filter_map(|own| called_at(&own.point)).cloned().collect());
     let (mut running, mut is_interrupted) = (JoinSet::new(), false);
     loop {
         while running.len() < jobs && !stage.abort.is_set() {
             let Some(planned) = plan.next() else { break };
-            running.spawn(one(stage.clone(), expectation.clone(), planned));
+            running.spawn(one(stage.clone(), expectation.clone(), names.clone(), planned));
         }
         let Some(joined) = running.join_next().await else { break };
         let (record, trial) = joined.map_err(|error| CampaignError::Bug(format!("a trial panicked: {error}")))??;
@@ -66,12 +73,22 @@ pub async fn sweep(
 }
 
 /// One trial, until its point is reached or it has been tried often enough.
-async fn one(stage: Stage, expectation: Arc<Expectation>, planned: PlannedTrial) -> Result<(TrialRecord, Trial), CampaignError> {
+async fn one(
+    stage: Stage,
+    expectation: Arc<Expectation>,
+    known: Arc<BTreeSet<CallName>>,
+    planned: PlannedTrial,
+) -> Result<(TrialRecord, Trial), CampaignError> {
     let (mut lives, mut cpu_us, mut tries, mut environment) = (0, 0, 0, 0);
     let mut last = None;
+    let mut names = Names::of(&planned);
     for schedule in planned.schedules {
+        if !names.may_stand(&schedule) {
+            continue;
+        }
         let world = stage.world(&format!("c{}-t{}", stage.index, planned.trial))?;
-        let trial = stage.trial(schedule, &world).await?.trial;
+        let TrialResult { trial, census, .. } = stage.trial(schedule, &world).await?;
+        names.look(&census, &known);
         tries += 1;
         lives += u32::try_from(trial.lives.len()).unwrap_or(u32::MAX);
         cpu_us += trial.lives.iter().map(|life| life.cpu_us).sum::<u64>();
@@ -108,6 +125,44 @@ async fn one(stage: Stage, expectation: Arc<Expectation>, planned: PlannedTrial)
         keys_stable: if reached { oracle::key_stability(&expectation, &trial) } else { BTreeMap::new() },
     };
     Ok((record, trial))
+}
+
+/// Under which names a point may be met. A name that leaves parts open also counts other calls, so it stands for the point only
+/// where the point's own name is seen to be random: it did not come again, and one of the same form came that the clean run lacks.
+struct Names {
+    own: Option<CallName>,
+    open: BTreeSet<CallName>,
+    is_random: bool,
+}
+
+impl Names {
+    fn of(planned: &PlannedTrial) -> Self {
+        let own = planned.schedules.first().and_then(called).cloned();
+        let others = planned.schedules.iter().filter_map(called).filter(|call| Some(*call) != own.as_ref());
+        Self { open: others.cloned().collect(), own, is_random: false }
+    }
+
+    /// Looks at the calls of a life that was not killed at the point.
+    fn look(&mut self, life: &Census, clean: &BTreeSet<CallName>) {
+        let recurs = life.points.iter().any(|point| called_at(&point.point) == self.own.as_ref());
+        let is_new = |point: &&CensusPoint| called_at(&point.point).is_some_and(|call| !clean.contains(call));
+        let is_alike = |point: &CensusPoint| point.aliases.iter().filter_map(called_at).any(|call| self.open.contains(call));
+        self.is_random |= !recurs && life.points.iter().filter(is_new).any(is_alike);
+    }
+
+    fn may_stand(&self, schedule: &Schedule) -> bool {
+        self.is_random || called(schedule).is_none_or(|call| !self.open.contains(call))
+    }
+}
+
+/// The call at which a schedule of one step kills.
+#[must_use]
+pub fn called(schedule: &Schedule) -> Option<&CallName> {
+    if let [step] = schedule.0.as_slice() { called_at(&step.point) } else { None }
+}
+
+fn called_at(point: &Point) -> Option<&CallName> {
+    if let Point::Call { call, .. } = point { Some(call) } else { None }
 }
 
 /// Whether every point of the trial's schedule was reached, with the SIGKILL seen to land.

@@ -120,9 +120,8 @@ fn interrupted(run: &Path) -> String {
     )
 }
 
-/// Writes what is made of the report into the run folder.
+/// Writes what is made of the report into the run folder, where the campaign has put the report itself.
 fn export(report: &Report, folder: &RunFolder) -> Result<(), Failure> {
-    folder.write_report(report)?;
     folder.write_text("junit.xml", &render::junit(report)?)?;
     Ok(folder.write_text("report.txt", &render::for_file(report))?)
 }

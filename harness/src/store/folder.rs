@@ -143,6 +143,19 @@ impl RunFolder {
         Ok(dir)
     }
 
+    /// Removes all findings: those of a run that was cut off, before they are made anew.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be removed.
+    pub fn clear_findings(&self) -> Result<(), StoreError> {
+        let dir = self.path.join("findings");
+        match fs::remove_dir_all(&dir) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(self.write_failed(&dir, "the old findings", source)),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes `findings/F1/finding.json`: all that it takes to bring the finding back.
     ///
     /// # Errors
