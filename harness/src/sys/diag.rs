@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// States of `include/net/tcp_states.h`.
 const TIME_WAIT: u8 = 6;
@@ -18,6 +18,43 @@ struct End {
     unread: u32,
 }
 
+/// The connections of one network namespace.
+#[derive(Debug)]
+pub struct Connections(Option<Mutex<OwnedFd>>);
+
+impl Connections {
+    /// Those of the namespace that this program is in.
+    #[must_use]
+    pub fn own() -> Self {
+        Self(None)
+    }
+
+    /// Those of the namespace in which this sock_diag(7) socket was made.
+    #[must_use]
+    pub fn of(socket: OwnedFd) -> Self {
+        Self(Some(Mutex::new(socket)))
+    }
+
+    /// As [`unread_bytes`], of a connection here.
+    #[must_use]
+    pub fn unread_bytes(&self, client: SocketAddr, server: SocketAddr) -> Option<u64> {
+        match &self.0 {
+            None => unread_bytes(client, server),
+            Some(socket) => {
+                unread(&|own, peer| find_by(&socket.lock().unwrap_or_else(PoisonError::into_inner), own, peer), client, server)
+            }
+        }
+    }
+
+    /// Whether somebody listens at a TCP address here; `None` where it cannot be told.
+    #[must_use]
+    pub fn has_listener(&self, address: SocketAddr) -> Option<bool> {
+        let nobody = SocketAddr::from(([127, 0, 0, 1], 0));
+        let socket = self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        address.is_ipv4().then(|| find_by(&socket, address, nobody).is_some_and(|end| end.state == LISTEN))
+    }
+}
+
 /// Bytes that have arrived at the client's end of a loopback connection and that it has not read.
 ///
 /// A client that closes with bytes unread resets the connection (RFC 2525, section 2.17, and Linux' `tcp_close`); one that had read
@@ -25,7 +62,10 @@ struct End {
 #[must_use]
 pub fn unread_bytes(client: SocketAddr, server: SocketAddr) -> Option<u64> {
     static HAS_DIAG: OnceLock<bool> = OnceLock::new();
-    let find = if *HAS_DIAG.get_or_init(has_diag) { find } else { find_in_table };
+    if *HAS_DIAG.get_or_init(has_diag) { unread(&find, client, server) } else { unread(&find_in_table, client, server) }
+}
+
+fn unread(find: &dyn Fn(SocketAddr, SocketAddr) -> Option<End>, client: SocketAddr, server: SocketAddr) -> Option<u64> {
     if let Some(end) = find(client, server) {
         return Some(end.unread.into());
     }
@@ -40,10 +80,23 @@ fn has_diag() -> bool {
     find(own, SocketAddr::from(([127, 0, 0, 1], 0))).is_some_and(|end| end.state == LISTEN)
 }
 
+/// The end of a connection of this namespace, asked on a socket of its own.
+fn find(own: SocketAddr, peer: SocketAddr) -> Option<End> {
+    // SAFETY: the result is checked and owned at once.
+    let socket = unsafe {
+        let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
+        if socket < 0 {
+            return None;
+        }
+        OwnedFd::from_raw_fd(socket)
+    };
+    find_by(&socket, own, peer)
+}
+
 /// The end of a connection whose own address is the first one, by sock_diag(7): `nlmsghdr` of 16 bytes, `inet_diag_req_v2` of 56;
 /// the answer holds `inet_diag_msg`, of which the state is byte 1 and the receive queue stands at 56. A lookup that finds no
 /// connection finds a listener on the first address.
-fn find(own: SocketAddr, peer: SocketAddr) -> Option<End> {
+fn find_by(socket: &OwnedFd, own: SocketAddr, peer: SocketAddr) -> Option<End> {
     const SOCK_DIAG_BY_FAMILY: u16 = 20;
     let (IpAddr::V4(own_ip), IpAddr::V4(peer_ip)) = (own.ip(), peer.ip()) else { return None };
     let mut request = [0u8; 72];
@@ -59,7 +112,7 @@ fn find(own: SocketAddr, peer: SocketAddr) -> Option<End> {
     request[44..48].copy_from_slice(&peer_ip.octets());
     // No cookie (INET_DIAG_NOCOOKIE): whichever connection has these addresses.
     request[64..72].fill(0xff);
-    let answer = ask(&request)?;
+    let answer = ask(socket, &request)?;
     if answer.get(4..6)? != SOCK_DIAG_BY_FAMILY.to_ne_bytes() {
         return None;
     }
@@ -69,15 +122,10 @@ fn find(own: SocketAddr, peer: SocketAddr) -> Option<End> {
 }
 
 /// One question and its one answer over netlink.
-fn ask(request: &[u8]) -> Option<Vec<u8>> {
+fn ask(socket: &OwnedFd, request: &[u8]) -> Option<Vec<u8>> {
     let mut answer = vec![0u8; 1024];
-    // SAFETY: the socket is owned at once; the buffers are live and their lengths are theirs. The kernel answers within the send.
+    // SAFETY: the buffers are live and their lengths are theirs. The kernel answers within the send.
     let length = unsafe {
-        let socket = libc::socket(libc::AF_NETLINK, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
-        if socket < 0 {
-            return None;
-        }
-        let socket = OwnedFd::from_raw_fd(socket);
         if libc::send(socket.as_raw_fd(), request.as_ptr().cast(), request.len(), 0) < 0 {
             return None;
         }

@@ -4,6 +4,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
+use super::namespace::Namespaces;
 use super::ptrace;
 
 /// A program, ready to be started: nothing is allocated between fork and exec.
@@ -20,6 +21,8 @@ pub struct Launch<'a> {
     pub stdin: BorrowedFd<'a>,
     /// Its standard output and error.
     pub output: BorrowedFd<'a>,
+    /// The namespaces it is to live in; `None`: ours. Its paths are those in there.
+    pub inside: Option<&'a Namespaces>,
     /// The filter; empty: none.
     pub filter: &'a [libc::sock_filter],
 }
@@ -31,6 +34,8 @@ pub enum Step {
     Fork,
     /// Attaching the tracer.
     Trace,
+    /// Joining the namespaces.
+    Join,
     /// Changing to the working directory.
     Chdir,
     /// Installing the filter.
@@ -51,13 +56,14 @@ pub fn launch(launch: &Launch<'_>) -> Result<(libc::pid_t, OwnedFd), (Step, io::
     let (error_read, error_write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC).map_err(at(Step::Fork))?;
     let pointers = |list: &[CString]| list.iter().map(|c| c.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
     let (argv, env) = (pointers(&launch.argv), pointers(&launch.env));
+    let joins: Vec<i32> = launch.inside.iter().flat_map(|inside| inside.joins()).map(|fd| fd.as_raw_fd()).collect();
     // SAFETY: the child of a threaded process may only make async-signal-safe calls until exec; `child` makes no other ones and
     // allocates nothing. All that it reads was built above.
     match unsafe { libc::fork() } {
         -1 => Err((Step::Fork, io::Error::last_os_error())),
         0 => {
             // SAFETY: see above; the pointers live in this copy of the address space until exec.
-            unsafe { child(launch, &argv, &env, (go_read.as_raw_fd(), go_write.as_raw_fd()), error_write.as_raw_fd()) }
+            unsafe { child(launch, &argv, &env, &joins, (go_read.as_raw_fd(), go_write.as_raw_fd()), error_write.as_raw_fd()) }
         }
         pid => {
             if let Err(error) = ptrace::seize(pid) {
@@ -81,6 +87,7 @@ unsafe fn child(
     launch: &Launch<'_>,
     argv: &[*const libc::c_char],
     env: &[*const libc::c_char],
+    joins: &[i32],
     (go, go_write): (i32, i32),
     errors: i32,
 ) -> ! {
@@ -109,6 +116,9 @@ unsafe fn child(
                 -1 if *libc::__errno_location() == libc::EINTR => {}
                 _ => libc::_exit(127), // The tracer is gone.
             }
+        }
+        if !joins.iter().all(|fd| libc::setns(*fd, 0) == 0) {
+            fail(Step::Join);
         }
         if libc::chdir(launch.dir.as_ptr()) != 0 {
             fail(Step::Chdir);
@@ -143,9 +153,9 @@ unsafe fn install(filter: &[libc::sock_filter]) -> bool {
 pub fn exec_error(errors: &OwnedFd) -> Option<(Step, io::Error)> {
     let mut report = [0u8; 2];
     let step = match nix::unistd::read(errors, &mut report) {
-        Ok(2) => {
-            [Step::Fork, Step::Trace, Step::Chdir, Step::Filter, Step::Exec].into_iter().find(|step| *step as u8 == report[0])?
-        }
+        Ok(2) => [Step::Fork, Step::Trace, Step::Join, Step::Chdir, Step::Filter, Step::Exec]
+            .into_iter()
+            .find(|step| *step as u8 == report[0])?,
         _ => return None,
     };
     Some((step, io::Error::from_raw_os_error(i32::from(report[1]))))

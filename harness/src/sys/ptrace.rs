@@ -45,7 +45,7 @@ pub enum Status {
 }
 
 /// The call a tracee stands at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Syscall {
     /// The `AUDIT_ARCH_*` value of its calling convention.
     pub arch: u32,
@@ -53,6 +53,8 @@ pub struct Syscall {
     pub number: u64,
     /// Its arguments.
     pub args: [u64; 6],
+    /// Where the program goes on after it.
+    pub next: u64,
 }
 
 /// Whether a stop is an entry or an exit.
@@ -61,7 +63,12 @@ pub enum SyscallStop {
     /// Before the call.
     Before(Syscall),
     /// After it.
-    After,
+    After {
+        /// What it returned.
+        value: i64,
+        /// Where the program goes on.
+        next: u64,
+    },
     /// Neither.
     None,
 }
@@ -105,26 +112,64 @@ pub fn interrupt(tid: pid_t) -> io::Result<()> {
     request(libc::PTRACE_INTERRUPT, tid, 0, 0).map(drop)
 }
 
+/// The task that a tracee which stands at a birth has made, if it is still there.
+pub fn newborn(tid: pid_t) -> Option<pid_t> {
+    let mut child: libc::c_ulong = 0;
+    request(libc::PTRACE_GETEVENTMSG, tid, 0, (&raw mut child) as usize).ok()?;
+    pid_t::try_from(child).ok().filter(|child| *child > 0)
+}
+
 /// The call a stopped tracee stands at, by PTRACE_GET_SYSCALL_INFO (Linux 5.3), which is the same on every architecture.
 pub fn syscall(tid: pid_t) -> io::Result<SyscallStop> {
     // SAFETY: an all-zero ptrace_syscall_info is valid: it is made of integers.
     let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
     request(libc::PTRACE_GET_SYSCALL_INFO, tid, std::mem::size_of_val(&info), (&raw mut info) as usize)?;
-    let arch = info.arch;
+    let (arch, next) = (info.arch, info.instruction_pointer);
     Ok(match info.op {
         libc::PTRACE_SYSCALL_INFO_SECCOMP => {
             // SAFETY: the kernel filled this member, as `op` says.
             let call = unsafe { info.u.seccomp };
-            SyscallStop::Before(Syscall { arch, number: call.nr, args: call.args })
+            SyscallStop::Before(Syscall { arch, number: call.nr, args: call.args, next })
         }
         libc::PTRACE_SYSCALL_INFO_ENTRY => {
             // SAFETY: as above.
             let call = unsafe { info.u.entry };
-            SyscallStop::Before(Syscall { arch, number: call.nr, args: call.args })
+            SyscallStop::Before(Syscall { arch, number: call.nr, args: call.args, next })
         }
-        libc::PTRACE_SYSCALL_INFO_EXIT => SyscallStop::After,
+        libc::PTRACE_SYSCALL_INFO_EXIT => {
+            // SAFETY: as above.
+            SyscallStop::After { value: unsafe { info.u.exit }.sval, next }
+        }
         _ => SyscallStop::None,
     })
+}
+
+/// Whether a value that a call returned says that it has done nothing and is to be made again (ERESTARTSYS, ERESTARTNOINTR,
+/// ERESTARTNOHAND, ERESTART_RESTARTBLOCK of linux/errno.h); a program never sees it.
+#[must_use]
+pub fn is_restart(value: i64) -> bool {
+    matches!(value, -514..=-512 | -516)
+}
+
+/// Whether a tracee that stands at a stop which is no system call's comes out of this call and will make it again.
+#[must_use]
+pub fn is_restarting(tid: pid_t, call: &Syscall) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // The kernel sets the program back to the call only after this stop, so the value is still there.
+        // SAFETY: an all-zero user_regs_struct is valid: it is made of integers.
+        let mut regs: libc::user_regs_struct = unsafe { std::mem::zeroed() };
+        let got = request(libc::PTRACE_GETREGS, tid, 0, (&raw mut regs) as usize);
+        got.is_ok() && regs.orig_rax == call.number && regs.rip == call.next && is_restart(regs.rax as i64)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        // The kernel has set the program back to the call, whose instruction is four bytes long.
+        // SAFETY: an all-zero ptrace_syscall_info is valid: it is made of integers.
+        let mut info: libc::ptrace_syscall_info = unsafe { std::mem::zeroed() };
+        let got = request(libc::PTRACE_GET_SYSCALL_INFO, tid, std::mem::size_of_val(&info), (&raw mut info) as usize);
+        got.is_ok() && info.instruction_pointer.wrapping_add(4) == call.next
+    }
 }
 
 /// Waits for any tracee or child of this thread, and for no other thread's (`__WNOTHREAD`), so that a runtime's own children are

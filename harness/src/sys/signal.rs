@@ -40,6 +40,65 @@ pub fn ring(tid: pid_t) {
     }
 }
 
+/// Rings at the thread that started it, again and again, until it is dropped.
+#[derive(Debug)]
+pub struct Ticker(libc::timer_t);
+
+// SAFETY: a timer's id is a number of the kernel's and belongs to the process, not to a thread.
+unsafe impl Send for Ticker {}
+
+impl Ticker {
+    /// Starts to ring at the calling thread.
+    ///
+    /// # Errors
+    /// The system has no timer left.
+    pub fn start(every: std::time::Duration) -> std::io::Result<Self> {
+        Self::set(every, every)
+    }
+
+    /// Rings once, after a time.
+    ///
+    /// # Errors
+    /// The system has no timer left.
+    pub fn once(after: std::time::Duration) -> std::io::Result<Self> {
+        Self::set(after, std::time::Duration::ZERO)
+    }
+
+    fn set(first: std::time::Duration, every: std::time::Duration) -> std::io::Result<Self> {
+        install_bell();
+        // SAFETY: both structs are plain data, zeroed but for what is set; the pointers are to live values.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_THREAD_ID;
+            event.sigev_signo = bell();
+            event.sigev_notify_thread_id = thread_id();
+            let mut timer: libc::timer_t = std::ptr::null_mut();
+            if libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            let ticker = Self(timer);
+            let spec = |time: std::time::Duration| libc::timespec {
+                tv_sec: time.as_secs() as libc::time_t,
+                tv_nsec: time.subsec_nanos().into(),
+            };
+            let times = libc::itimerspec { it_interval: spec(every), it_value: spec(first) };
+            if libc::timer_settime(timer, 0, &raw const times, std::ptr::null_mut()) != 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+            Ok(ticker)
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        // SAFETY: the timer is ours and is deleted once.
+        unsafe {
+            libc::timer_delete(self.0);
+        }
+    }
+}
+
 /// CPU time of this process so far, user and system, in microseconds.
 #[must_use]
 pub fn own_cpu_us() -> u64 {

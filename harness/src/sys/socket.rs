@@ -1,7 +1,7 @@
 //! Who a socket of another process talks to.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 use libc::{c_int, pid_t};
 
@@ -103,6 +103,22 @@ pub fn parse(bytes: &[u8]) -> Address {
         },
         _ => Address::Other,
     }
+}
+
+/// Bytes that have arrived at a socket of our own and wait to be read (FIONREAD, tcp(7)).
+#[must_use]
+pub fn queued_bytes(socket: RawFd) -> usize {
+    let mut bytes: c_int = 0;
+    // SAFETY: the pointer is to a live value of the type that the request writes.
+    let result = unsafe { libc::ioctl(socket, libc::FIONREAD, &raw mut bytes) };
+    if result == 0 { usize::try_from(bytes).unwrap_or(0) } else { 0 }
+}
+
+/// Whether a connection waits at a listener of our own.
+#[must_use]
+pub fn has_visitor(listener: BorrowedFd<'_>) -> bool {
+    let mut door = [nix::poll::PollFd::new(listener, nix::poll::PollFlags::POLLIN)];
+    nix::poll::poll(&mut door, nix::poll::PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
 #[cfg(test)]
