@@ -24,6 +24,21 @@ pub enum Object {
     System,
 }
 
+impl Object {
+    /// The network address that it is.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        if let Self::Tcp(peer) | Self::Udp(peer) = self { Some(*peer) } else { None }
+    }
+}
+
+/// Whether an address is that of the machine itself, as a program can write it: the unspecified one leads there too.
+#[must_use]
+pub fn is_loopback(address: SocketAddr) -> bool {
+    let ip = address.ip().to_canonical();
+    ip.is_loopback() || ip.is_unspecified()
+}
+
 /// What a life did that killpoint can see but not stop at, or that widens its world.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
@@ -37,6 +52,11 @@ pub enum Notice {
     },
     /// A connection to something that is not the sandbox.
     Connect {
+        /// Its name, in the form of a point's object.
+        object: String,
+    },
+    /// Something outside of the trial's own network was asked for, or nobody listened there; the kernel refused it.
+    Refused {
         /// Its name, in the form of a point's object.
         object: String,
     },

@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::census::Census;
 use super::finding::Finding;
+use super::interleaving::Interleaving;
 use super::ledger::Request;
 use super::life::{Life, TrialEnd};
+use super::reel::{Reel, StateRecord};
 use super::report::Cell;
 use super::schedule::Schedule;
 use super::verdict::Judgement;
@@ -70,6 +72,20 @@ pub enum Event {
         /// How many trials.
         trials: u64,
     },
+    /// A life was recorded for crash images.
+    Recorded {
+        /// The campaign.
+        cell: usize,
+        /// The recording.
+        reel: Box<Reel>,
+    },
+    /// A state was resumed and judged.
+    StateTried {
+        /// The campaign.
+        cell: usize,
+        /// The state.
+        state: Box<StateRecord>,
+    },
     /// A trial is over.
     TrialFinished(TrialRecord),
     /// A finding was made.
@@ -106,6 +122,12 @@ pub struct TrialRecord {
     pub trial: u64,
     /// Index of its point in the census.
     pub point: usize,
+    /// The order of threads in its first life.
+    #[serde(default)]
+    pub interleaving: Interleaving,
+    /// The state it was resumed from, where that was an image and no SIGKILL.
+    #[serde(default)]
+    pub state: Option<String>,
     /// What was asked for, in the form that was carried out last.
     pub schedule: Schedule,
     /// How often it was tried.

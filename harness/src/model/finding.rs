@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::interleaving::Interleaving;
 use super::point::Point;
 use super::schedule::Schedule;
 use super::verdict::{Cause, Verdict};
@@ -36,6 +37,9 @@ pub struct Finding {
     pub why: Vec<String>,
     /// Whether a real SIGKILL at the point showed it. Always so in kill mode.
     pub confirmed_by_sigkill: bool,
+    /// The order of threads under which it shows; the plainest one.
+    #[serde(default)]
+    pub interleaving: Interleaving,
     /// A schedule that shows it.
     pub schedule: Schedule,
     /// How many trials showed it.
@@ -49,6 +53,12 @@ pub struct Finding {
 pub struct Window {
     /// The intent it is about.
     pub intent: String,
+    /// The order of threads under which it lies.
+    #[serde(default)]
+    pub interleaving: Interleaving,
+    /// The crashes of the lives before the one in which it lies; none: it lies in the first life.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Schedule>,
     /// The first failing point.
     pub first: Point,
     /// The last failing point.

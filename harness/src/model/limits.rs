@@ -58,6 +58,16 @@ pub const LIST_PAGE_MAX: i64 = 100;
 pub const REPLAYS_MAX: i64 = 10_000;
 /// How long the writing of an answer may take while the client is stopped for it.
 pub const ANSWER_WRITE_MAX_MS: u64 = 2_000;
+/// How long bytes that a stopped client has sent may take to arrive in the ledger; a request that is not whole by then stays out.
+pub const QUIET_MAX_MS: u64 = 5;
+/// How long a thread that is about to write state is held while the rest of the tree does not stand still.
+pub const HOLD_MAX_MS: u64 = 200;
+/// The same for a thread that waits for the turn that a seed gives it.
+pub const PAUSE_MAX_MS: u64 = 20;
+/// How long threads of one life wait in all; past that nobody waits any more.
+pub const HOLDS_PER_LIFE_MAX_MS: u64 = 10_000;
+/// How long an answer is held back until the tree stands still.
+pub const STILL_MAX_MS: u64 = 500;
 /// Open connections of one sandbox.
 pub const CONNECTIONS_MAX: usize = 4_096;
 /// Requests one trial may make.
@@ -68,6 +78,24 @@ pub const SCENARIO_MAX_BYTES: u64 = 1024 * 1024;
 pub const SCENARIO_PROBLEMS_MAX: usize = 8;
 /// Cells of one matrix.
 pub const MATRIX_CELLS_MAX: usize = 256;
+/// Lives of one trial that are crashed.
+pub const DEPTH_MAX: u32 = 4;
+/// Orders of threads that one campaign records.
+pub const INTERLEAVINGS_MAX: usize = 64;
+/// States of one campaign that are resumed.
+pub const STATES_PER_CAMPAIGN_MAX: usize = 100_000;
+/// Files, folders and links of one crash image.
+pub const IMAGE_FILES_MAX: usize = 100_000;
+/// Bytes that one crash image holds, without the holes of its files.
+pub const IMAGE_MAX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// Bytes of a file that are kept as one piece.
+pub const IMAGE_PART_BYTES: u64 = 16 * 1024 * 1024;
+/// Bytes of a file that are looked into for their meaning; a larger one is compared by its bytes.
+pub const MEANING_MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of files whose meaning is kept in memory, so that it need not be read again.
+pub const MEANINGS_KEPT_MAX_BYTES: u64 = 128 * 1024 * 1024;
+/// Levels of JSON or MessagePack that are followed.
+pub const MEANING_DEPTH_MAX: usize = 128;
 /// Trials that run side by side.
 pub const JOBS_MAX: usize = 256;
 /// Trials a sample may ask for.

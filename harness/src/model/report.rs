@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::call::Notice;
 use super::finding::Finding;
+use super::interleaving::Interleaving;
 use super::point::Point;
-use super::scenario::Scope;
+use super::scenario::{Network, Scope};
 use super::verdict::Judgement;
 
 /// The name and version of the report's schema.
@@ -31,7 +32,7 @@ pub struct Report {
     pub scope: Scope,
     /// What the points were: `syscall`.
     pub level: Level,
-    /// How the trials were made: `kill`.
+    /// How the trials were made: `image` where all cells were, else `kill`.
     pub mode: Mode,
     /// What came out.
     pub verdict: RunVerdict,
@@ -57,8 +58,20 @@ pub struct Report {
     pub cells: Vec<Cell>,
     /// Points that were not reached, although they were tried again.
     pub unreached: Vec<UnreachedPoint>,
+    /// Whose network and mounts the trials had; `None` in reports of versions that did not say.
+    #[serde(default)]
+    pub isolation: Option<Isolation>,
     /// What lies outside of what was shown, one sentence each.
     pub outside: Vec<String>,
+}
+
+/// Whose network and mounts the trials had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Isolation {
+    /// Each its own, or the machine's.
+    pub network: Network,
+    /// Why it is the machine's, or what is shared nevertheless.
+    pub reason: Option<String>,
 }
 
 /// What the points were.
@@ -70,11 +83,14 @@ pub enum Level {
 }
 
 /// How the trials were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// A real SIGKILL for each trial.
+    #[default]
     Kill,
+    /// The workflow is resumed from crash images of one recording; each finding is shown again by a real SIGKILL.
+    Image,
 }
 
 /// What came out of a run or of a cell.
@@ -107,10 +123,47 @@ pub struct PointCounts {
 /// Durable states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StateCounts {
-    /// One for each point reached; in kill mode states are not compared.
+    /// Told apart by their bytes. In kill mode, where states are not compared, one for each point reached.
     pub raw: u64,
-    /// Told apart. In kill mode as many as `raw`.
+    /// Told apart by what they mean, and resumed. In kill mode as many as `raw`.
     pub distinct: u64,
+}
+
+/// The states at one number of crashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DepthCounts {
+    /// How many lives were crashed.
+    pub depth: u32,
+    /// Crash points whose world was kept.
+    pub points: u64,
+    /// States told apart by their bytes.
+    pub raw: u64,
+    /// States told apart by what they mean that no smaller number of crashes, and no plainer order, had shown.
+    pub distinct: u64,
+}
+
+/// One order of threads that was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OrderCounts {
+    /// The order.
+    pub interleaving: Interleaving,
+    /// Its crash points.
+    pub points: u64,
+    /// Points whose world could not be kept.
+    pub unpictured: u64,
+    /// States that no plainer order had shown.
+    pub new_states: u64,
+}
+
+/// A check of merged states: all members of some classes were resumed, and their verdicts compared.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClassCheck {
+    /// Classes that were checked.
+    pub classes: u64,
+    /// Their members.
+    pub members: u64,
+    /// Members whose verdict differs from that of their class: each is a bug of killpoint, one sentence each.
+    pub disagreements: Vec<String>,
 }
 
 /// Trials.
@@ -172,6 +225,21 @@ pub struct Cell {
     /// finding, `?` unreached or unknown, `-` not tried.
     #[serde(default)]
     pub strip: String,
+    /// How its trials were made.
+    #[serde(default)]
+    pub mode: Mode,
+    /// Why not from images, where they were not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode_reason: Option<String>,
+    /// The states at each number of crashes, in image mode.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub depths: Vec<DepthCounts>,
+    /// The orders of threads that were recorded, in image mode.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orders: Vec<OrderCounts>,
+    /// What a check of merged states showed, where it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class_check: Option<ClassCheck>,
     /// The points of the strip that are spoken of: the moments of the promised effects and the edges of the windows.
     #[serde(default)]
     pub landmarks: Vec<Landmark>,

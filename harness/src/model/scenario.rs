@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::interleaving::Interleaving;
 use super::promise::Promise;
 use super::schedule::Fault;
 
@@ -46,6 +47,9 @@ pub struct Role {
     pub dir: PathBuf,
     /// Whether every trial gets its own copy of `dir`, which is then part of its state.
     pub dir_copy: bool,
+    /// Folders elsewhere, absolute, that hold state as well: every trial gets its own copy, at the same path, where mounts are to be had.
+    #[serde(default)]
+    pub state_paths: Vec<PathBuf>,
     /// Commands that are run once before the first life, cached by the content of what they read.
     pub setup: Vec<Vec<String>>,
     /// More files, relative to `dir`, whose content belongs to the cache key of `setup`.
@@ -58,6 +62,9 @@ pub struct Role {
     pub resume: Vec<String>,
     /// Environment, on top of killpoint's own.
     pub env: Vec<(String, String)>,
+    /// Whose network, and which mounts, its lives have.
+    #[serde(default)]
+    pub network: Network,
     /// Exit codes that say *done*.
     pub done_exit_codes: Vec<i32>,
     /// Exit codes that say *I do not know whether it happened; a person must look*.
@@ -74,6 +81,17 @@ pub struct Role {
     pub drain_ms: u64,
     /// How long a descendant may stay idle after the first process has exited before killpoint ends it, in milliseconds.
     pub linger_ms: u64,
+}
+
+/// Whose network the lives of a trial have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Network {
+    /// One of the trial's own, with `/tmp`, `/dev/shm` and a home of its own, where the kernel allows it.
+    #[default]
+    Private,
+    /// The machine's.
+    Host,
 }
 
 /// The outside world of a scenario.
@@ -107,6 +125,65 @@ pub struct CampaignSpec {
     pub trials: u64,
     /// How often the uninjured workflow is run first; what differs between the runs is not repeatable.
     pub twice: bool,
+    /// How trials are made.
+    #[serde(default)]
+    pub mode: ModeChoice,
+    /// Which states are taken as one.
+    #[serde(default)]
+    pub dedup: Dedup,
+    /// How many lives of one trial are crashed, at most.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// The orders of threads that are recorded, in image mode.
+    #[serde(default = "Interleaving::defaults")]
+    pub interleavings: Vec<Interleaving>,
+}
+
+impl Default for CampaignSpec {
+    fn default() -> Self {
+        Self {
+            strategy: Strategy::Sweep,
+            points: PointRange::All,
+            faults: vec![Fault::Kill],
+            seed: 0,
+            trials: 0,
+            twice: false,
+            mode: ModeChoice::Auto,
+            dedup: Dedup::Logical,
+            depth: 1,
+            interleavings: Interleaving::defaults(),
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// How trials are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModeChoice {
+    /// From crash images where all durable state is within reach, else by a SIGKILL for each trial.
+    #[default]
+    Auto,
+    /// From crash images; an error where that would not be sound.
+    Image,
+    /// By a SIGKILL for each trial.
+    Kill,
+}
+
+/// Which durable states are taken as one, so that it is resumed once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Dedup {
+    /// None: each crash point is resumed.
+    None,
+    /// Those with equal bytes.
+    Raw,
+    /// Those that mean the same: databases by their rows, JSON by value, volatile values by the order in which they appear.
+    #[default]
+    Logical,
 }
 
 /// Which points are tried.
