@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use super::image::Root;
+
 use crate::model::limits::{DIR_COPY_FILES_MAX, DIR_COPY_MAX_BYTES};
 
 const ROOT_PREFIX: &str = "kp-";
@@ -29,6 +31,8 @@ pub struct Worlds {
 pub struct World {
     path: PathBuf,
     dir: Option<PathBuf>,
+    /// Folders elsewhere and their copies.
+    more: Vec<(PathBuf, PathBuf)>,
 }
 
 /// A folder of a trial could not be made, copied or removed.
@@ -97,14 +101,29 @@ impl Worlds {
         if path.exists() {
             fs::remove_dir_all(&path).map_err(io_error("clear", &path))?;
         }
-        let mut world = World { path, dir: None };
-        for folder in [world.state(), world.tmp()] {
+        let mut world = World { path, dir: None, more: Vec::new() };
+        for folder in [world.state(), world.tmp(), world.shm(), world.home()] {
             fs::create_dir_all(&folder).map_err(io_error("make", &folder))?;
         }
         if let Some(source) = copy_of {
             let target = world.path.join("dir");
             copy_tree(source, &target)?;
             world.dir = Some(target);
+        }
+        Ok(world)
+    }
+
+    /// Makes the folders of a trial that an image fills: the same as [`Self::world`], with nothing in them. `has_dir`: the working
+    /// directory is among them.
+    ///
+    /// # Errors
+    /// A folder cannot be made.
+    pub fn empty(&self, name: &str, has_dir: bool) -> Result<World, WorldError> {
+        let mut world = self.world(name, None)?;
+        if has_dir {
+            let dir = world.path.join("dir");
+            fs::create_dir_all(&dir).map_err(io_error("make", &dir))?;
+            world.dir = Some(dir);
         }
         Ok(world)
     }
@@ -138,10 +157,61 @@ impl World {
         self.path.join("tmp")
     }
 
+    /// Shared memory; it outlives a killed process too.
+    #[must_use]
+    pub fn shm(&self) -> PathBuf {
+        self.path.join("shm")
+    }
+
+    /// The home folder.
+    #[must_use]
+    pub fn home(&self) -> PathBuf {
+        self.path.join("home")
+    }
+
+    /// Adds a folder for one that stands elsewhere, with a copy of what is in that one where it is `filled`.
+    ///
+    /// # Errors
+    /// It cannot be made, or holds too much.
+    pub fn add(&mut self, source: &Path, filled: bool) -> Result<(), WorldError> {
+        let own = self.path.join(format!("more-{}", self.more.len()));
+        fs::create_dir_all(&own).map_err(io_error("make", &own))?;
+        if filled && source.exists() {
+            copy_tree(source, &own)?;
+        }
+        self.more.push((source.to_owned(), own));
+        Ok(())
+    }
+
+    /// Folders elsewhere, each with the one that stands for it.
+    #[must_use]
+    pub fn more(&self) -> &[(PathBuf, PathBuf)] {
+        &self.more
+    }
+
     /// The copy of the working directory, where there is one.
     #[must_use]
     pub fn dir(&self) -> Option<&Path> {
         self.dir.as_deref()
+    }
+
+    /// The folders that belong to its images. `mount_points` are names in the temporary folder that are there for a mount alone.
+    #[must_use]
+    pub fn roots(&self, mount_points: &[PathBuf]) -> Vec<Root> {
+        let root = |name: &str, path: &Path, skip: &[PathBuf]| Root {
+            name: name.to_owned(),
+            path: path.to_owned(),
+            skip: skip.to_vec(),
+        };
+        let mut roots = vec![
+            root("state", &self.state(), &[]),
+            root("tmp", &self.tmp(), mount_points),
+            root("shm", &self.shm(), &[]),
+            root("home", &self.home(), &[]),
+        ];
+        roots.extend(self.dir().map(|dir| root("dir", dir, &[])));
+        roots.extend(self.more.iter().enumerate().map(|(number, (_, own))| root(&format!("more-{number}"), own, &[])));
+        roots
     }
 
     /// The sandbox's ledger.
