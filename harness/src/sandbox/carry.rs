@@ -16,7 +16,7 @@ use super::error::SandboxError;
 use super::ledger::Reply;
 use super::naming;
 use super::request::{self, Arrived, Cut};
-use super::server::World;
+use super::server::{Arriving, World};
 use super::watch::{Go, Seen};
 use super::wire::Answer;
 use crate::model::limits;
@@ -37,7 +37,14 @@ pub(super) struct Outgoing {
 pub(super) type Outlet = oneshot::Sender<Outgoing>;
 
 /// Carries a request from its body to its answer.
-pub(super) async fn carry(world: Arc<World>, request: Request<Incoming>, peer: SocketAddr, began: Instant, outlet: Outlet) {
+pub(super) async fn carry(
+    world: Arc<World>,
+    request: Request<Incoming>,
+    peer: SocketAddr,
+    began: Instant,
+    arriving: Arriving,
+    outlet: Outlet,
+) {
     let (parts, body) = request.into_parts();
     let head_only = parts.method == Method::HEAD;
     let bytes = match request::collect(body, began + world.read_timeout).await {
@@ -49,14 +56,16 @@ pub(super) async fn carry(world: Arc<World>, request: Request<Incoming>, peer: S
         }
     };
     if let Some(own) = parts.uri.path().strip_prefix(OWN) {
+        drop(arriving);
         return probe(&world, &parts.method, own, outlet).await;
     }
-    let arrived = Arrived::new(&parts, &bytes);
+    let arrived = Arc::new(Arrived::new(&parts, &bytes));
     let rule = naming::rule_for(&world.rules, &arrived.method, &arrived.path);
     let watched = api::writes(&arrived.method) || rule.is_some();
     let effect = rule.map_or_else(|| naming::slug(&arrived.method, &arrived.path), |rule| rule.name.clone());
     // An error of the ledger is kept by the ledger itself, and makes it no evidence; the client only sees a closed connection.
     let Ok(entry) = world.ledger.receive(&arrived, &effect) else { return };
+    drop(arriving);
     let seen = Arc::new(Seen {
         seq: entry.seq,
         life: entry.life,
@@ -67,17 +76,21 @@ pub(super) async fn carry(world: Arc<World>, request: Request<Incoming>, peer: S
         peer,
     });
     let reply = moments(&world, &seen, &arrived, watched).await;
+    world.ledger.is_over(seen.seq);
     let released = if arrived.stripe_key().is_some() { world.ledger.release(seen.seq) } else { Ok(()) };
     let (Ok(Some(reply)), Ok(())) = (reply, released) else { return };
     let (done, written) = oneshot::channel();
     let body_bytes = if head_only { 0 } else { reply.body.len() };
     let answer = Answer { seen: watched.then(|| Arc::clone(&seen)), body_bytes, done };
     let response = response(seen.seq, reply);
-    if outlet.send(Outgoing { response, answer, linger: false }).is_ok()
-        && let Ok(at) = written.await
-    {
-        let at_us = world.ledger.us_at(at.into_std());
-        let _ = world.ledger.answered(seen.seq, at_us);
+    let is_taken = outlet.send(Outgoing { response, answer, linger: false }).is_ok();
+    match written.await {
+        Ok(at) if is_taken => {
+            let at_us = world.ledger.us_at(at.into_std());
+            let _ = world.ledger.answered(seen.seq, at_us);
+        }
+        _ if watched => world.watch.unanswered(&seen),
+        _ => {}
     }
 }
 

@@ -9,6 +9,7 @@ mod body;
 mod carry;
 mod error;
 mod ledger;
+mod lens;
 mod naming;
 mod request;
 mod server;
@@ -18,13 +19,15 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use self::error::SandboxError;
 use self::ledger::Ledger;
+pub use self::ledger::Picture;
+pub use self::lens::Lens;
 pub use self::naming::EffectRule;
 use self::server::Server;
 pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
@@ -56,12 +59,20 @@ impl Sandbox {
     /// # Errors
     /// Where no port can be had or the ledger cannot be opened.
     pub async fn start(config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
+        Self::start_on(server::free_port()?, config, watch).await
+    }
+
+    /// The same on a listener that is there, wherever it was made.
+    ///
+    /// # Errors
+    /// Where it cannot be used or the ledger cannot be opened.
+    pub async fn start_on(listener: TcpListener, config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
         match config.profile {
             Profile::StripeV1 => {}
         }
         let ledger = Ledger::open(&config.ledger_path, config.epoch)?;
         let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
-        Ok(Self { server: Server::start(ledger, config.rules, watch, read_timeout)? })
+        Ok(Self { server: Server::start(listener, ledger, config.rules, watch, read_timeout)? })
     }
 
     /// Where it listens.
@@ -85,6 +96,12 @@ impl Sandbox {
     /// carried through. `false` where that takes longer than `limit`, as with a client that lives on.
     pub async fn settle(&self, limit: Duration) -> bool {
         self.server.settle(limit).await
+    }
+
+    /// A handle that only looks.
+    #[must_use]
+    pub fn lens(&self) -> Lens {
+        Lens(Arc::clone(&self.server.world))
     }
 
     /// Every request that arrived whole, in order of arrival.

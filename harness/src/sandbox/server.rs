@@ -2,8 +2,9 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -19,6 +20,7 @@ use super::naming::EffectRule;
 use super::watch::Watch;
 use super::wire::{Line, Wire};
 use crate::model::limits;
+use crate::sys::socket::has_visitor;
 
 /// What all connections share.
 pub(super) struct World {
@@ -31,9 +33,38 @@ pub(super) struct World {
     busy: watch::Sender<usize>,
     stopping: watch::Sender<bool>,
     connections: AtomicUsize,
+    /// Requests whose head is there and that are not in the ledger yet.
+    arriving: AtomicUsize,
+    /// The open connections, and some that have closed since the last one was opened.
+    lines: Mutex<Vec<Weak<Line>>>,
+    /// The listener once more, to see whether a connection waits to be taken.
+    door: OwnedFd,
 }
 
 impl World {
+    /// Whether everything that was sent has arrived where it was going: no connection waits, no byte is unread, and no request is
+    /// between its head and the ledger.
+    pub fn is_quiet(&self) -> bool {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        !has_visitor(self.door.as_fd())
+            && lines.iter().filter_map(Weak::upgrade).all(|line| line.is_quiet())
+            && self.arriving.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether it is quiet and no request waits for its answer.
+    pub fn is_idle(&self) -> bool {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_serving = lines.iter().filter_map(Weak::upgrade).any(|line| line.is_serving());
+        drop(lines);
+        !is_serving && self.is_quiet()
+    }
+
+    fn has_line(&self, line: &Arc<Line>) {
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.retain(|old| old.strong_count() > 0);
+        lines.push(Arc::downgrade(line));
+    }
+
     /// Waits until the sandbox is stopped.
     async fn stopped(&self) {
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
@@ -56,6 +87,22 @@ impl Drop for Busy {
     }
 }
 
+/// A request whose head is there, until it is in the ledger or will never be.
+pub(super) struct Arriving(Arc<World>);
+
+impl Arriving {
+    fn new(world: &Arc<World>) -> Self {
+        world.arriving.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(world))
+    }
+}
+
+impl Drop for Arriving {
+    fn drop(&mut self) {
+        self.0.arriving.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// Counts as an open connection for as long as it lives.
 struct Open(Arc<World>);
 
@@ -72,22 +119,28 @@ pub(super) struct Server {
     sweeps: mpsc::UnboundedSender<oneshot::Sender<()>>,
 }
 
+/// A listener on a free port of the loopback interface.
+pub(super) fn free_port() -> Result<std::net::TcpListener, SandboxError> {
+    let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    std::net::TcpListener::bind(asked).map_err(|source| SandboxError::Listen { addr: asked.to_string(), source })
+}
+
 impl Server {
-    /// Listens on a free port of the loopback interface.
+    /// Takes connections from a listener.
     pub fn start(
+        listener: std::net::TcpListener,
         ledger: Ledger,
         rules: Vec<EffectRule>,
         watch: Arc<dyn Watch>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
-        let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr)> {
-            let listener = std::net::TcpListener::bind(asked)?;
+        let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr, OwnedFd)> {
             listener.set_nonblocking(true)?;
-            let (own, addr) = (listener.try_clone()?, listener.local_addr()?);
-            Ok((own, TcpListener::from_std(listener)?, addr))
+            let (own, addr, door) = (listener.try_clone()?, listener.local_addr()?, listener.try_clone()?);
+            Ok((own, TcpListener::from_std(listener)?, addr, door.into()))
         };
-        let (raw, listener, addr) = listen().map_err(|source| SandboxError::Listen { addr: asked.to_string(), source })?;
+        let (raw, listener, addr, door) =
+            listen().map_err(|source| SandboxError::Listen { addr: "127.0.0.1".to_owned(), source })?;
         let world = Arc::new(World {
             ledger,
             rules,
@@ -96,6 +149,9 @@ impl Server {
             busy: watch::Sender::new(0),
             stopping: watch::Sender::new(false),
             connections: AtomicUsize::new(0),
+            arriving: AtomicUsize::new(0),
+            lines: Mutex::default(),
+            door,
         });
         let (sweeps, requests) = mpsc::unbounded_channel();
         tokio::spawn(accept(Arc::clone(&world), raw, listener, requests));
@@ -184,12 +240,14 @@ async fn serve(busy: Busy, _open: Open, stream: TcpStream, peer: SocketAddr) {
     // Only costs time where it fails.
     let _ = stream.set_nodelay(true);
     let line = Arc::new(Line::default());
+    world.has_line(&line);
     let wire = Wire::new(stream, Arc::clone(&line), Arc::clone(&world.watch), world.read_timeout);
     let service = service_fn(|request| {
         let (outlet, outgoing) = oneshot::channel();
+        let arriving = Arriving::new(world);
         let began = line.head_arrived();
         let (busy, line) = (Busy::new(world), Arc::clone(&line));
-        tokio::spawn(async move { carry(Arc::clone(&busy.0), request, peer, began, outlet).await });
+        tokio::spawn(async move { carry(Arc::clone(&busy.0), request, peer, began, arriving, outlet).await });
         async move {
             let outgoing = outgoing.await.map_err(|_| Close)?;
             line.expect(outgoing.answer, outgoing.linger);

@@ -26,6 +26,9 @@ pub trait Watch: Send + Sync + 'static {
     /// most once in the life of a request, and never where the client was gone before.
     fn answer(&self, request: &Seen, write: &mut dyn FnMut() -> Written);
 
+    /// The answer to a request that was at `answering` will not be written to its end: the client is gone.
+    fn unanswered(&self, _request: &Seen) {}
+
     /// The workflow itself announced a point: `POST /_killpoint/probe/NAME`.
     fn probe<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Go>;
 }

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -18,6 +19,7 @@ use tokio::time::{Instant, Sleep};
 use super::api::Refusal;
 use super::watch::{Seen, Watch, Written};
 use crate::model::limits;
+use crate::sys::socket::queued_bytes;
 
 /// An answer that hyper is about to write.
 pub(super) struct Answer {
@@ -42,12 +44,28 @@ struct State {
     serving: usize,
     /// Whether the client may still be sending what nobody will read.
     linger: bool,
+    /// Bytes were read of which it is not known yet whether they are the whole head of a request.
+    is_reading: bool,
+    /// The socket, while it is open.
+    socket: Option<RawFd>,
 }
 
 impl Line {
+    /// Whether everything that the client has sent was taken in, up to a head that is not whole.
+    pub fn is_quiet(&self) -> bool {
+        let state = self.lock();
+        !state.is_reading && state.socket.is_none_or(|socket| queued_bytes(socket) == 0)
+    }
+
+    /// Whether a request waits for its answer.
+    pub fn is_serving(&self) -> bool {
+        self.lock().serving > 0
+    }
+
     /// The head of a request is there; when its first byte came.
     pub fn head_arrived(&self) -> Instant {
         let mut state = self.lock();
+        state.is_reading = false;
         state.serving += 1;
         state.began.take().unwrap_or_else(Instant::now)
     }
@@ -83,6 +101,7 @@ pub(super) struct Wire {
 
 impl Wire {
     pub fn new(stream: TcpStream, line: Arc<Line>, watch: Arc<dyn Watch>, read_timeout: Duration) -> Self {
+        line.lock().socket = Some(stream.as_raw_fd());
         Self { stream, line, watch, stretch: None, read_timeout, head_timeout: None, refused: None }
     }
 
@@ -143,6 +162,13 @@ impl Wire {
     }
 }
 
+impl Drop for Wire {
+    fn drop(&mut self) {
+        // Under the lock, before the descriptor is closed: its number may soon be another's.
+        self.line.lock().socket = None;
+    }
+}
+
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
@@ -152,7 +178,8 @@ impl AsyncRead for Wire {
         if state.serving > 0 {
             return poll;
         }
-        if buffer.filled().len() > before && state.began.is_none() {
+        state.is_reading = buffer.filled().len() > before;
+        if state.is_reading && state.began.is_none() {
             let now = Instant::now();
             state.began = Some(now);
             self.head_timeout = Some(Box::pin(tokio::time::sleep_until(now + self.read_timeout)));

@@ -4,16 +4,18 @@
 //! not synced to the disk, because it must outlive the workflow, and even killpoint, but not the machine.
 
 mod execute;
+mod picture;
 mod rows;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rusqlite::{Connection, params};
 
 pub(super) use self::execute::Reply;
+pub use self::picture::Picture;
 use super::error::SandboxError;
 use super::request::Arrived;
 use crate::model::ledger::Request;
@@ -32,6 +34,8 @@ struct Desk {
     db: Connection,
     life: u32,
     ordinals: HashMap<String, u32>,
+    /// Requests that have arrived and are not executed, and may still be.
+    pending: BTreeMap<u64, Arc<Arrived>>,
 }
 
 /// What the ledger says of a request when it has entered it.
@@ -47,7 +51,7 @@ impl Ledger {
         let open = || -> Result<Connection, rusqlite::Error> {
             let db = Connection::open(path)?;
             db.set_prepared_statement_cache_capacity(64);
-            db.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA foreign_keys = ON;")?;
+            db.execute_batch("PRAGMA synchronous = OFF; PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON;")?;
             db.execute_batch(&format!(
                 "BEGIN; {} UPDATE idempotency_keys SET under_way = 0 WHERE under_way; COMMIT;",
                 include_str!("schema.sql")
@@ -55,7 +59,7 @@ impl Ledger {
             Ok(db)
         };
         let db = open().map_err(|source| SandboxError::Open { path: path.to_owned(), source })?;
-        let desk = Mutex::new(Desk { db, life: 1, ordinals: HashMap::new() });
+        let desk = Mutex::new(Desk { db, life: 1, ordinals: HashMap::new(), pending: BTreeMap::new() });
         Ok(Self { path: path.to_owned(), epoch, desk, trouble: Mutex::new(None) })
     }
 
@@ -77,13 +81,14 @@ impl Ledger {
     }
 
     /// Enters a request that has arrived whole.
-    pub fn receive(&self, arrived: &Arrived, effect: &str) -> Result<Entry, SandboxError> {
+    pub fn receive(&self, arrived: &Arc<Arrived>, effect: &str) -> Result<Entry, SandboxError> {
         let mut guard = self.lock();
         let desk = &mut *guard;
         let (life, now) = (desk.life, self.now_us());
         let ordinal = desk.ordinals.get(effect).copied().unwrap_or(0) + 1;
         let seq = rows::insert(&desk.db, arrived, effect, life, ordinal, now).map_err(|source| self.failed("write", source))?;
         desk.ordinals.insert(effect.to_owned(), ordinal);
+        desk.pending.insert(seq, Arc::clone(arrived));
         drop(guard);
         if seq > limits::REQUESTS_PER_TRIAL_MAX {
             return Err(self.incomplete(format!("more than {} requests in one trial", limits::REQUESTS_PER_TRIAL_MAX)));
@@ -94,7 +99,14 @@ impl Ledger {
     /// Does what a request asks, under its key where it has one, and commits what came of it: all of it or nothing.
     pub fn execute(&self, seq: u64, arrived: &Arrived) -> Result<Reply, SandboxError> {
         let now = self.now_us();
-        execute::execute(&mut self.lock().db, seq, arrived, now).map_err(|source| self.failed("write", source))
+        let mut desk = self.lock();
+        desk.pending.remove(&seq);
+        execute::execute(&mut desk.db, seq, arrived, now).map_err(|source| self.failed("write", source))
+    }
+
+    /// Nothing further will be done of a request.
+    pub fn is_over(&self, seq: u64) {
+        self.lock().pending.remove(&seq);
     }
 
     /// A request is no longer under way: its key is free for repetition.

@@ -64,7 +64,14 @@ async fn a_request_that_does_not_come_to_its_end_in_time_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder);
     let ledger = Ledger::open(&config.ledger_path, config.epoch).expect("a ledger");
-    let server = Server::start(ledger, config.rules, Arc::new(NoWatch), Duration::from_millis(20)).expect("a server");
+    let server = Server::start(
+        crate::sandbox::server::free_port().expect("a port"),
+        ledger,
+        config.rules,
+        Arc::new(NoWatch),
+        Duration::from_millis(20),
+    )
+    .expect("a server");
     let stage = Stage { sandbox: Sandbox { server }, keeper: Arc::default(), folder };
     let whole = request("POST", "/v1/charges", None, CHARGE);
     for part in [&whole[..30], &whole[..whole.len() - 1]] {

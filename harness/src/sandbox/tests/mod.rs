@@ -4,6 +4,7 @@ mod api;
 mod hostile;
 mod keys;
 mod moments;
+mod pictures;
 mod wires;
 
 use std::collections::{BTreeMap, HashMap};
@@ -59,6 +60,11 @@ impl Stage {
     async fn settled(&self) -> Vec<Request> {
         assert!(self.sandbox.settle(LONG).await, "the sandbox does not settle");
         self.sandbox.ledger().expect("a ledger")
+    }
+
+    fn effects_without_settling(&self) -> usize {
+        let ledger = self.sandbox.ledger().expect("a ledger");
+        ledger.iter().filter(|request| request.had_effect()).count()
     }
 
     async fn effects(&self) -> usize {
