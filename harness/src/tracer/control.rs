@@ -21,6 +21,13 @@ pub(super) enum Command {
         /// Whether to step.
         step: bool,
     },
+    /// Answer `true` when no thread runs, `false` when the limit has passed.
+    Still {
+        /// How long that may take.
+        limit: Duration,
+        /// Who is told.
+        done: oneshot::Sender<bool>,
+    },
     /// Kill the whole tree; the life's outcome carries the reason.
     Kill(String),
 }
@@ -53,6 +60,21 @@ impl Control {
     pub async fn freeze(&self) -> Result<(), ControlError> {
         let (done, mut stands) = oneshot::channel();
         self.post(Command::Freeze(done))?;
+        loop {
+            match tokio::time::timeout(RING_EVERY, &mut stands).await {
+                Ok(answer) => return answer.map_err(|_| ControlError),
+                Err(_) => self.ring(),
+            }
+        }
+    }
+
+    /// Waits until no thread of the tree runs or is about to, or until the limit has passed: `false`.
+    ///
+    /// # Errors
+    /// The life is over.
+    pub async fn still(&self, limit: Duration) -> Result<bool, ControlError> {
+        let (done, mut stands) = oneshot::channel();
+        self.post(Command::Still { limit, done })?;
         loop {
             match tokio::time::timeout(RING_EVERY, &mut stands).await {
                 Ok(answer) => return answer.map_err(|_| ControlError),

@@ -5,13 +5,16 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use libc::pid_t;
 
 use super::calls::{Calls, PathAt, Shape};
-use crate::model::call::Object;
+use super::view::View;
+use crate::model::call::{Object, is_loopback};
 use crate::model::limits::{OUTPUT_LINE_MAX_BYTES, PATH_MAX_BYTES};
 use crate::sys::memory;
+use crate::sys::namespace::Namespaces;
 use crate::sys::ptrace::Syscall;
 use crate::sys::seccomp::ARCH_NATIVE;
 use crate::sys::socket::{self, Address};
@@ -43,14 +46,15 @@ pub enum Decoded {
 pub struct Decoder {
     calls: Calls,
     output: PathBuf,
+    view: View,
     sockets: HashMap<OsString, Option<Object>>,
 }
 
 impl Decoder {
-    /// A decoder for a life whose output goes to this file.
+    /// A decoder for a life whose output goes to this file, and which may be inside of namespaces of its own.
     #[must_use]
-    pub fn new(calls: Calls, output: PathBuf) -> Self {
-        Self { calls, output, sockets: HashMap::new() }
+    pub fn new(calls: Calls, output: PathBuf, inside: Option<Arc<Namespaces>>) -> Self {
+        Self { calls, output, view: View(inside), sockets: HashMap::new() }
     }
 
     /// Decodes the call a thread stands at. `is_ours` says whether a process belongs to the life.
@@ -66,8 +70,10 @@ impl Decoder {
             Shape::Fd(fd) => found(site.fd(fd)),
             Shape::Write(fd, address, length) => site.write(name, fd, address, length),
             Shape::WriteV(fd, vector, count) => site.write_v(name, fd, vector, count),
-            Shape::Existing(path) => found(site.path(path).filter(|path| there(path) || is_too_deep(path)).and_then(durable)),
-            Shape::Missing(path) => found(site.path(path).filter(|path| !there(path)).and_then(durable)),
+            Shape::Existing(path) => {
+                found(site.path(path).filter(|path| site.there(path) || is_too_deep(path)).and_then(durable))
+            }
+            Shape::Missing(path) => found(site.path(path).filter(|path| !site.there(path)).and_then(durable)),
             Shape::Creat(path) => found(site.path(path).and_then(durable)),
             Shape::Move(from, to) => found(site.rename(from, to)),
             Shape::Open(path, flags) => found(site.open(path, site.call.args[flags])),
@@ -132,7 +138,7 @@ impl Site<'_> {
         if text.starts_with(b"socket:") {
             return self.socket(fd, link.as_os_str());
         }
-        if !text.starts_with(b"/") || text.starts_with(b"/memfd:") || (text.ends_with(b" (deleted)") && !there(&link)) {
+        if !text.starts_with(b"/") || text.starts_with(b"/memfd:") || (text.ends_with(b" (deleted)") && !self.there(&link)) {
             return None;
         }
         if link == self.decoder.output {
@@ -188,7 +194,7 @@ impl Site<'_> {
             // An empty path means the descriptor itself (AT_EMPTY_PATH, utimensat with no path).
             Some(fd) => self.link(fd)?,
         };
-        Some(plain(&if raw.is_empty() { base } else { base.join(raw) }))
+        Some(self.decoder.view.plain(&if raw.is_empty() { base } else { base.join(raw) }))
     }
 
     /// An open changes something if it empties a file or makes one.
@@ -199,15 +205,17 @@ impl Site<'_> {
         }
         let path = self.path(at)?;
         // O_CREAT on a name that is a link makes the link's target.
-        let path = std::fs::canonicalize(&path).unwrap_or(path);
-        let is_there = path.exists();
-        let changes = (flags & libc::O_CREAT != 0 && !is_there) || (flags & libc::O_TRUNC != 0 && path.is_file());
+        let found = self.decoder.view.real(&path);
+        let is_there = found.is_some();
+        let path = found.unwrap_or(path);
+        let empties = flags & libc::O_TRUNC != 0 && is_there && self.decoder.view.is_file(&path);
+        let changes = (flags & libc::O_CREAT != 0 && !is_there) || empties;
         if changes { durable(path) } else { None }
     }
 
     fn rename(&self, from: PathAt, to: PathAt) -> Option<Object> {
         let (from, to) = (self.path(from)?, self.path(to)?);
-        if !there(&from) && !is_too_deep(&from) {
+        if !self.there(&from) && !is_too_deep(&from) {
             return None;
         }
         match (durable(from.clone()), durable(to.clone())) {
@@ -227,16 +235,27 @@ impl Site<'_> {
     fn connect(&mut self, fd: usize, address: usize, length: usize) -> Option<Object> {
         let fd = self.call.args[fd] as i32;
         let address = self.address(self.call.args[address], self.call.args[length])?;
-        // A connect of a datagram socket sends nothing.
+        // A connect of a datagram socket sends nothing; but one that fails keeps its program from sending.
         let kind = socket::inspect(self.process(), fd)?.kind;
-        if kind != libc::SOCK_STREAM {
+        let object = named(&address, kind)?;
+        if kind != libc::SOCK_STREAM && !self.is_unreachable(&object) {
             return None;
         }
-        let object = named(&address, kind)?;
         match &object {
-            Object::Unix(path) if !path.as_os_str().as_bytes().starts_with(b"@") && !path.exists() => None,
+            Object::Unix(path) if !path.as_os_str().as_bytes().starts_with(b"@") && self.decoder.view.real(path).is_none() => {
+                None
+            }
             _ => Some(object),
         }
+    }
+
+    /// Whether a peer is beyond the only interface that there is inside.
+    fn is_unreachable(&self, object: &Object) -> bool {
+        self.decoder.view.0.is_some() && object.peer().is_some_and(|peer| !is_loopback(peer))
+    }
+
+    fn there(&self, path: &Path) -> bool {
+        self.decoder.view.there(path)
     }
 
     fn process(&self) -> pid_t {
@@ -316,22 +335,9 @@ fn is_too_deep(path: &Path) -> bool {
     path.starts_with(TOO_DEEP)
 }
 
-/// Whether something of that name is there, be it a dangling link.
-fn there(path: &Path) -> bool {
-    path.symlink_metadata().is_ok()
-}
-
 /// A path that outlives the process: not a device, not the kernel's own files. Shared memory is one: it outlives a process.
 fn durable(path: PathBuf) -> Option<Object> {
     let volatile =
         (path.starts_with("/dev") && !path.starts_with("/dev/shm")) || path.starts_with("/proc") || path.starts_with("/sys");
     (!volatile).then_some(Object::Path(path))
-}
-
-/// Resolves the folder of a path; the last part is taken as it is, because calls act on links themselves.
-fn plain(path: &Path) -> PathBuf {
-    match (path.parent(), path.file_name()) {
-        (Some(parent), Some(name)) => std::fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned()).join(name),
-        _ => std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned()),
-    }
 }

@@ -4,7 +4,7 @@
 //! own OS thread, because ptrace requests must come from the thread that attached; [`Control`] reaches it from elsewhere.
 //!
 //! * `calls`: which system calls can change something, and how their arguments are laid out.
-//! * `decode`: what a call acts on.
+//! * `decode`: what a call acts on; `view`: the files as the life sees them.
 //! * `tasks`: who is alive.
 //! * `engine`: the loop.
 
@@ -16,15 +16,18 @@ mod probe;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use control::{Control, ControlError};
 pub use engine::{Death, Outcome, run_life};
 pub use probe::{Ability, probe};
 
 use crate::model::call::{Notice, Object};
+use crate::sys::namespace::Namespaces;
 
 /// How a life is to be started.
 #[derive(Clone, Debug)]
@@ -39,8 +42,15 @@ pub struct Launch {
     pub dir: PathBuf,
     /// The file that takes its output; it is appended to.
     pub output: PathBuf,
+    /// The namespaces it lives in, whose paths all but `output` are; `None`: ours.
+    pub inside: Option<Arc<Namespaces>>,
     /// Whether state-changing calls stop. Without it the tree is only followed, so that nothing of it survives.
     pub stop_at_calls: bool,
+    /// Whether threads are stopped when they are born and when they wake from a wait for another thread, so that the policy can hold
+    /// them there.
+    pub stop_at_wakes: bool,
+    /// The seed of the turns that threads are given; `None`: they go as they like.
+    pub pauses: Option<u64>,
 }
 
 /// A state-changing call that a thread is about to make.
@@ -54,6 +64,17 @@ pub struct Call {
     pub process: u32,
     /// The process' id.
     pub pid: i32,
+    /// The thread's id.
+    pub tid: i32,
+}
+
+/// Threads that were made to wait in one life.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Holds {
+    /// How often one was.
+    pub made: u32,
+    /// How often the limit ended it.
+    pub timed_out: u32,
 }
 
 /// What is to be done with a thread that stands at a stop.
@@ -63,12 +84,39 @@ pub enum Action {
     Continue,
     /// The whole tree is killed while it stands there.
     Kill,
+    /// The whole tree is stopped, the policy looks at it, and all go on.
+    Image,
 }
 
 /// The one who decides. Called on the tracer's thread.
 pub trait Policy: Send {
     /// A thread is about to make a state-changing call.
     fn on_call(&mut self, call: &Call) -> Action;
+
+    /// Every thread stands still, the one that asked for it before its call; `all_stand` is false where one could not be stopped within
+    /// the limit. Called once after [`Policy::on_call`] has said [`Action::Image`].
+    fn on_image(&mut self, _all_stand: bool) {}
+
+    /// Asked before [`Policy::on_call`]: whether the thread is to wait here until the rest of the tree stands still, or a limit passes.
+    /// [`Policy::on_call`] comes when it is let go.
+    fn holds(&mut self, _call: &Call) -> bool {
+        false
+    }
+
+    /// Asked when a thread is born or wakes, where the launch asks for that: whether it is to wait in the same way.
+    fn holds_at_wake(&mut self, _tid: i32) -> bool {
+        false
+    }
+
+    /// Whether a seed gives turns from here on; before that threads go as they like.
+    fn gives_turns(&self) -> bool {
+        true
+    }
+
+    /// Whether nothing outside of the tree is about to move it, such as an answer on its way. Asked when all others stand still.
+    fn is_quiet_outside(&self) -> bool {
+        true
+    }
 
     /// A stepped thread has come out of a system call. Only called after [`Control::thaw`] with `step`.
     fn on_step(&mut self) -> Action {

@@ -37,7 +37,10 @@ pub fn probe(scratch: &Path) -> Ability {
         env: Vec::new(),
         dir: scratch.to_owned(),
         output: scratch.join("output"),
+        inside: None,
         stop_at_calls: true,
+        stop_at_wakes: false,
+        pauses: None,
     };
     let outcome = run_life(&launch, &mut KillBeforeFile(&file), &Control::default());
     match outcome.death {

@@ -13,6 +13,12 @@ pub enum State {
     Running,
     /// It stands at this stop, which has not been dealt with yet.
     Held(Status),
+    /// It stands before a call that is decided, and goes on when the tree does.
+    Decided,
+    /// It waits for its turn.
+    Waiting,
+    /// A job-control signal has stopped its process. It says so before it goes on.
+    Stopped,
     /// It waits in the kernel for a vfork's child and cannot be stopped; it cannot do anything either.
     InVfork,
     /// It has ended while others of its process go on, so that its end is told only with theirs; a process' first thread can do so.
@@ -36,12 +42,25 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Notes a thread, if it is new. Its process is looked up once. Returns whether it was new.
-    pub fn meet(&mut self, tid: pid_t) -> bool {
-        if self.tasks.contains_key(&tid) {
-            return false;
+    /// Notes a thread, if it is new. Its process is looked up once.
+    pub fn meet(&mut self, tid: pid_t) {
+        if !self.tasks.contains_key(&tid) {
+            self.add(tid, process_of(tid).unwrap_or((tid, false)));
         }
-        let (process, is_nested) = process_of(tid).unwrap_or((tid, false));
+    }
+
+    /// Notes a thread that was just made and has not been seen yet, so that nobody is taken to stand still while it is on its way. It
+    /// may have been seen, and have ended, before; then its parent has perhaps not taken its status yet.
+    pub fn expect(&mut self, tid: pid_t) {
+        if !self.tasks.contains_key(&tid)
+            && !has_ended(tid)
+            && let Some(found) = process_of(tid)
+        {
+            self.add(tid, found);
+        }
+    }
+
+    fn add(&mut self, tid: pid_t, (process, is_nested): (pid_t, bool)) {
         if is_nested {
             self.nested.insert(process);
         }
@@ -50,7 +69,6 @@ impl Tasks {
             self.births.insert(process, self.born);
         }
         self.tasks.insert(tid, Task { process, state: State::Running });
-        true
     }
 
     /// The process a thread belongs to.
@@ -95,10 +113,12 @@ impl Tasks {
         self.tasks.remove(&tid);
     }
 
-    /// A thread has run a program: it is its process' only thread now, under the process' id.
-    pub fn exec(&mut self, process: pid_t) {
+    /// A thread has run a program: it is its process' only thread now, under the process' id. Returns all it had before.
+    pub fn exec(&mut self, process: pid_t) -> Vec<pid_t> {
+        let before = self.tasks.iter().filter(|(_, task)| task.process == process).map(|(tid, _)| *tid).collect();
         self.tasks.retain(|tid, task| task.process != process || *tid == process);
         self.meet(process);
+        before
     }
 
     /// How many threads are alive.
@@ -111,19 +131,32 @@ impl Tasks {
         self.tasks.values().map(|task| task.process).collect()
     }
 
-    /// Whether nobody runs. Threads of which the kernel says that they have ended are noted as such.
+    /// Whether nobody runs. First threads of which the kernel says that they have ended are noted as such; the ends of others are told
+    /// at once.
     pub fn all_stand(&mut self) -> bool {
-        for tid in self.running() {
-            if has_ended(tid) {
-                self.set(tid, State::Over);
-            }
+        if self.tasks.iter().any(|(tid, task)| task.state == State::Running && task.process != *tid) {
+            return false;
         }
-        !self.tasks.values().any(|task| task.state == State::Running)
+        self.running().into_iter().all(|tid| self.is_over(tid))
+    }
+
+    /// Whether a thread that was let go has ended untold.
+    pub fn is_over(&mut self, tid: pid_t) -> bool {
+        let is_over = self.process(tid) == tid && has_ended(tid);
+        if is_over {
+            self.set(tid, State::Over);
+        }
+        is_over
     }
 
     /// Threads that are let go.
     pub fn running(&self) -> Vec<pid_t> {
         self.in_state(|state| state == State::Running)
+    }
+
+    /// Threads that stand before a call that is decided.
+    pub fn decided(&self) -> Vec<pid_t> {
+        self.in_state(|state| state == State::Decided)
     }
 
     /// Threads that stand at a stop.
@@ -136,6 +169,19 @@ impl Tasks {
         list.sort_unstable();
         list
     }
+}
+
+/// How often a sleeping thread has been given the CPU, from `/proc`; `None`: it does not sleep, or is gone. A thread in the kernel for
+/// a disk (state D) does not sleep: it goes on by itself.
+pub fn turns_of_sleeper(tid: pid_t) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let number = |name: &str| field(name)?.parse::<u64>().ok();
+    let is_asleep = field("State:")?.starts_with('S');
+    if !is_asleep {
+        return None;
+    }
+    Some(number("voluntary_ctxt_switches:")? + number("nonvoluntary_ctxt_switches:")?)
 }
 
 /// Whether a thread has ended and only waits to be taken note of, from `/proc`. One that is not there has not: its end is on its

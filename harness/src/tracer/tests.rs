@@ -1,5 +1,10 @@
 //! The tracer on real programs: shells, threads, daemons, and what it must never let through.
 
+mod hands;
+mod stops;
+mod turns;
+mod waits;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -45,7 +50,10 @@ fn shell(dir: &Path, script: &str) -> Launch {
         env: vec![("PATH".into(), "/usr/bin:/bin".into())],
         dir: dir.to_owned(),
         output: dir.join("output.log"),
+        inside: None,
         stop_at_calls: true,
+        stop_at_wakes: false,
+        pauses: None,
     }
 }
 

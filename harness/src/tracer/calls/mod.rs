@@ -81,6 +81,10 @@ pub struct Entry {
     pub when: When,
 }
 
+/// The operations by which futex(2) puts a thread to sleep, with and without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME: FUTEX_WAIT,
+/// FUTEX_LOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAIT_REQUEUE_PI, FUTEX_LOCK_PI2.
+const FUTEX_SLEEPS: [u32; 16] = [0, 128, 256, 384, 6, 134, 9, 137, 265, 393, 11, 139, 267, 395, 13, 141];
+
 /// The tables of this machine, and the filter's rules made of them.
 #[derive(Debug)]
 pub struct Calls {
@@ -98,9 +102,9 @@ impl Calls {
         Self { tables }
     }
 
-    /// The filter's rules.
+    /// The filter's rules; with `sleeps`, those by which a thread waits for another one as well.
     #[must_use]
-    pub fn rules(&self) -> Vec<Table> {
+    pub fn rules(&self, sleeps: bool) -> Vec<Table> {
         let table = |(arch, entries): &(u32, Vec<Entry>)| {
             let mut rules: Vec<Rule> =
                 entries.iter().map(|e| Rule { number: e.number, when: e.when, action: Verb::Trace }).collect();
@@ -108,6 +112,10 @@ impl Calls {
                 // A task that nobody follows could outlive the tree; no library asks for one.
                 let untraced = When::AnyBit(0, libc::CLONE_UNTRACED as u32);
                 rules.push(Rule { number: libc::SYS_clone as u32, when: untraced, action: Verb::Refuse });
+                if sleeps {
+                    let sleep = |op| Rule { number: libc::SYS_futex as u32, when: When::Equals(1, op), action: Verb::Trace };
+                    rules.extend(FUTEX_SLEEPS.map(sleep));
+                }
             }
             Table { arch: *arch, rules }
         };
