@@ -4,8 +4,7 @@ use std::path::Path;
 
 use super::placeholder::escape_unknown;
 use crate::model::limits::{DRAIN_DEFAULT_MS, LIFE_TIMEOUT_DEFAULT_MS, LINGER_DEFAULT_MS, LIVES_MAX_DEFAULT};
-use crate::model::scenario::{CampaignSpec, PointRange, Profile, Role, SandboxSpec, Scenario, Scope, Strategy};
-use crate::model::schedule::Fault;
+use crate::model::scenario::{CampaignSpec, Network, Profile, Role, SandboxSpec, Scenario, Scope};
 
 /// What a scenario says where it says nothing.
 pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>) -> Scenario {
@@ -13,12 +12,14 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
         name: "workflow".to_owned(),
         dir,
         dir_copy: false,
+        state_paths: Vec::new(),
         setup: Vec::new(),
         setup_reads: Vec::new(),
         setup_always: false,
         resume: start.clone(),
         start,
         env: Vec::new(),
+        network: Network::Private,
         done_exit_codes: vec![0],
         unknown_exit_codes: Vec::new(),
         accept_declared_unknown: false,
@@ -28,14 +29,7 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
         drain_ms: DRAIN_DEFAULT_MS,
         linger_ms: LINGER_DEFAULT_MS,
     };
-    let campaign = CampaignSpec {
-        strategy: Strategy::Sweep,
-        points: PointRange::All,
-        faults: vec![Fault::Kill],
-        seed: 0,
-        trials: 0,
-        twice: false,
-    };
+    let campaign = CampaignSpec::default();
     Scenario {
         name,
         scope: Scope::ProcessDeath,

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::value::{Command, InOrder, Number, Scalar, Setup, Text};
-use crate::model::limits::{LIVES_MAX, TRIALS_MAX};
-use crate::model::scenario::{PointRange, Profile, Scope, Strategy};
+use crate::model::interleaving::Interleaving;
+use crate::model::limits::{DEPTH_MAX, LIVES_MAX, TRIALS_MAX};
+use crate::model::scenario::{Dedup, ModeChoice, Network, PointRange, Profile, Scope, Strategy};
 use crate::model::schedule::Fault;
 
 /// The values of one name of the matrix.
@@ -58,6 +59,10 @@ pub(super) struct WorkflowFile {
     /// Whether every trial gets its own copy of `dir`, which is then part of its state.
     #[serde(default)]
     pub dir_copy: bool,
+    /// Folders elsewhere, absolute or relative to `dir`, that hold state as well: every trial gets its own copy at the same path.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub state_paths: Vec<Text>,
     /// Commands that are run once before the first life; cached by the content of what they read.
     #[serde(default)]
     #[schemars(with = "Setup")]
@@ -80,6 +85,11 @@ pub(super) struct WorkflowFile {
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
     pub env: InOrder<Spanned<Scalar>>,
+    /// Whose network its lives have: one of the trial's own where the kernel allows it, with `/tmp`, `/dev/shm` and a home of its own;
+    /// or the machine's.
+    #[serde(default)]
+    #[schemars(with = "Network", extend("default" = "private"))]
+    pub network: Option<Text>,
     /// Exit codes that say *done*.
     #[serde(default)]
     #[schemars(with = "Vec<u8>", length(min = 1), extend("default" = [0]))]
@@ -230,8 +240,20 @@ pub(super) struct CampaignFile {
     /// Whether the uninjured workflow is run twice first; what differs between the runs is not repeatable.
     #[serde(default)]
     pub twice: bool,
-    /// Crashes of one schedule. Only 1 is possible now.
+    /// Lives of one trial that are crashed, at most: 2 also crashes every life that resumes after a crash. More than 1 needs images.
     #[serde(default)]
-    #[schemars(with = "u32", range(min = 1, max = 1), extend("default" = 1))]
+    #[schemars(with = "u32", range(min = 1, max = DEPTH_MAX), extend("default" = 1))]
     pub depth: Option<Number>,
+    /// How trials are made: from crash images where that is sound, or by a SIGKILL each.
+    #[serde(default)]
+    #[schemars(with = "ModeChoice", extend("default" = "auto"))]
+    pub mode: Option<Text>,
+    /// Which durable states are taken as one.
+    #[serde(default)]
+    #[schemars(with = "Dedup", extend("default" = "logical"))]
+    pub dedup: Option<Text>,
+    /// The orders of threads that are recorded in image mode: `as-is`, `flush-late`, `flush-early`, `seed:NUMBER`.
+    #[serde(default)]
+    #[schemars(with = "Vec<Interleaving>", length(min = 1), extend("default" = ["as-is", "flush-late", "flush-early", "seed:1", "seed:2", "seed:3", "seed:4"]))]
+    pub interleavings: Option<Spanned<Vec<Text>>>,
 }

@@ -59,6 +59,10 @@ impl Writer {
         self.line("\n[workflow]");
         self.entry("dir", role.dir.to_string_lossy(), "working directory, relative to this file's folder");
         self.entry("dir_copy", role.dir_copy, "whether every trial gets its own copy of it");
+        if !role.state_paths.is_empty() {
+            let paths: Vec<_> = role.state_paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            self.entry("state_paths", &paths, "folders elsewhere that hold state as well");
+        }
         if !role.setup.is_empty() {
             self.line("# Run once before the first life, cached by the content of what it reads.");
             self.entry("setup", &role.setup, "");
@@ -70,6 +74,7 @@ impl Writer {
         );
         self.entry("start", &role.start, "");
         self.entry("resume", &role.resume, "");
+        self.entry("network", role.network, "whose its lives have: private or host");
         self.entry("done_exit_codes", &role.done_exit_codes, "these say: done");
         self.entry("unknown_exit_codes", &role.unknown_exit_codes, "these say: I do not know, a person must look");
         let declared = if role.accept_declared_unknown { "accept" } else { "reject" };
@@ -126,6 +131,10 @@ impl Writer {
         if campaign.strategy == Strategy::Sample {
             self.entry("trials", campaign.trials, "");
         }
+        self.entry("mode", campaign.mode, "auto: from crash images where that is sound; image; kill: a SIGKILL for each trial");
+        self.entry("dedup", campaign.dedup, "which states are taken as one: none, raw, logical");
+        self.entry("depth", campaign.depth, "lives of one trial that are crashed; 2: those that resume as well");
+        self.entry("interleavings", &campaign.interleavings, "orders of threads that are recorded");
         self.entry("twice", campaign.twice, "whether the clean run is made twice, to learn what is not repeatable");
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use toml::Spanned;
 
-use super::super::diagnostics::Problem;
+use super::super::diagnostics::{Problem, did_you_mean};
 use super::super::file::{CampaignFile, Values};
-use super::super::value::{InOrder, Text};
+use super::super::value::{InOrder, Number, Text};
 use super::{Check, Variable};
-use crate::model::limits::{MATRIX_CELLS_MAX, TRIALS_MAX};
-use crate::model::scenario::{CampaignSpec, Strategy};
+use crate::model::interleaving::Interleaving;
+use crate::model::limits::{DEPTH_MAX, INTERLEAVINGS_MAX, MATRIX_CELLS_MAX, TRIALS_MAX};
+use crate::model::scenario::{CampaignSpec, ModeChoice, Strategy};
 use crate::model::schedule::Fault;
 
 /// Faults that the design knows and this version does not.
@@ -70,13 +71,47 @@ impl Check<'_> {
         let faults = file.faults.as_ref().map_or_else(|| vec![Fault::Kill], |faults| self.faults(faults));
         let seed = file.seed.as_ref().map_or(0, |seed| self.number(seed, 0..=u64::MAX, "`seed`"));
         let trials = self.trials(file, strategy);
-        if let Some(depth) = file.depth.as_ref().filter(|depth| *depth.get_ref() != 1) {
-            let problem = Problem::at(depth.span(), format!("a depth of {} is not possible yet", depth.get_ref()));
-            self.report(
-                problem.label("possible now: 1").hint("one crash per trial; a crash during recovery comes with a later version"),
-            );
+        let mode = self.word(file.mode.as_ref(), "mode", &[]);
+        let depth = file.depth.as_ref().map_or(1, |depth| self.depth(depth, mode));
+        let dedup = self.word(file.dedup.as_ref(), "way to merge states", &[]);
+        let orders = file.interleavings.as_ref();
+        let interleavings = orders.map_or_else(Interleaving::defaults, |orders| self.interleavings(orders));
+        CampaignSpec { strategy, points, faults, seed, trials, twice: file.twice, mode, dedup, depth, interleavings }
+    }
+
+    fn depth(&mut self, depth: &Number, mode: ModeChoice) -> u32 {
+        let value = self.number(depth, 1..=DEPTH_MAX, "`depth`");
+        if value > 1 && mode == ModeChoice::Kill {
+            let problem = Problem::at(depth.span(), "crashes of resumed lives need images").label("the mode is `kill`");
+            self.report(problem.hint("leave `mode` out, or give a schedule of several points to `killpoint run --at`"));
         }
-        CampaignSpec { strategy, points, faults, seed, trials, twice: file.twice }
+        value
+    }
+
+    fn interleavings(&mut self, file: &Spanned<Vec<Text>>) -> Vec<Interleaving> {
+        if file.get_ref().is_empty() {
+            let problem = Problem::at(file.span(), "no order of threads is to be recorded").label("expected at least one");
+            self.report(problem.hint("`[\"as-is\"]` records the one that the machine happens to make"));
+        }
+        let mut orders = Vec::new();
+        for word in file.get_ref() {
+            match word.get_ref().parse::<Interleaving>() {
+                Ok(order) if orders.contains(&order) => {
+                    self.report(Problem::at(word.span(), format!("the order `{order}` stands twice")).hint("once is enough"));
+                }
+                Ok(order) => orders.push(order),
+                Err(error) => {
+                    let known = ["as-is", "flush-late", "flush-early"];
+                    let problem = Problem::at(word.span(), format!("unknown order of threads `{}`", word.get_ref()));
+                    self.report(problem.label(error.to_string()).maybe_hint(did_you_mean(word.get_ref(), known)));
+                }
+            }
+        }
+        if orders.len() > INTERLEAVINGS_MAX {
+            let problem = Problem::at(file.span(), format!("{} orders of threads", orders.len()));
+            self.report(problem.label(format!("at most {INTERLEAVINGS_MAX}")));
+        }
+        orders
     }
 
     fn faults(&mut self, file: &Spanned<Vec<Text>>) -> Vec<Fault> {

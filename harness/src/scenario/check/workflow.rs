@@ -1,6 +1,6 @@
 //! The section `[workflow]`: commands, environment, exit codes, limits.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use toml::Spanned;
 
@@ -22,6 +22,7 @@ impl Check<'_> {
             self.not_empty(dir, "dir", "leave it out for the folder of this file");
         }
         role.dir_copy = file.dir_copy;
+        role.state_paths = file.state_paths.iter().map(|path| self.state_path(path, &role.dir)).collect();
         role.setup = file.setup.as_ref().map_or_else(Vec::new, |setup| self.setup(setup));
         role.setup_reads =
             file.setup_reads.iter().map(|read| self.not_empty(read, "setup_reads", "name a file relative to `dir`")).collect();
@@ -30,6 +31,7 @@ impl Check<'_> {
             role.resume = self.command(resume, "resume", Place::Trial);
         }
         role.env = self.env(&file.env);
+        role.network = self.word(file.network.as_ref(), "network", &[]);
         self.exit_codes(file, &mut role);
         let declared: Option<DeclaredUnknown> =
             file.declared_unknown.as_ref().and_then(|word| self.one_word(word, "`declared_unknown`", &[]));
@@ -37,6 +39,15 @@ impl Check<'_> {
         role.ignore = file.ignore.iter().map(|glob| self.glob(glob)).collect();
         self.limits(file, &mut role);
         role
+    }
+
+    fn state_path(&mut self, path: &Text, dir: &Path) -> PathBuf {
+        let folder = super::super::absolute(&dir.join(self.not_empty(path, "state_paths", "name a folder")));
+        if folder == Path::new("/") {
+            let problem = Problem::at(path.span(), "the whole file system cannot be copied for each trial");
+            self.report(problem.label("name the folder that holds the state"));
+        }
+        folder
     }
 
     fn limits(&mut self, file: &WorkflowFile, role: &mut Role) {

@@ -68,7 +68,7 @@ broken! {
     a_matrix_that_is_too_large: large_with("[1, 2]", &format!("{:?}", (0..200).collect::<Vec<_>>()));
     a_sample_without_its_size: large_with("trials = 100\n", "");
     a_sweep_with_a_size: large_with("strategy = \"sample\"", "strategy = \"sweep\"");
-    values_of_a_later_version: large_with("depth = 1", "depth = 2")
+    values_of_a_later_version: large_with("depth = 1", "depth = 9")
         .replace("stripe-v1", "stripe-v2").replace("process-death", "power-loss").replace("[\"kill\"]", "[\"kill\", \"drop-ack\"]")
         .replace("\"sample\"", "\"replay\"");
     a_word_with_a_typo: large_with("\"window\"", "\"windows\"");

@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::{LARGE, SMALL};
-use crate::model::limits::{LIFE_TIMEOUT_MAX_MS, LIVES_MAX, TRIALS_MAX};
+use crate::model::interleaving::Interleaving;
+use crate::model::limits::{DEPTH_MAX, LIFE_TIMEOUT_MAX_MS, LIVES_MAX, TRIALS_MAX};
 use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
-use crate::model::scenario::{CampaignSpec, PointRange, Profile, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep};
+use crate::model::scenario::{
+    CampaignSpec, Dedup, ModeChoice, Network, PointRange, Profile, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep,
+};
 use crate::model::schedule::Fault;
 use crate::scenario::{from_command, parse, to_toml};
 
@@ -113,6 +116,7 @@ fn role() -> impl Strategy<Value = Role> {
     let texts = ("(/[a-zü ]{1,5}){1,3}", prop::collection::vec("[^\0]{1,9}", 0..3), prop::collection::vec("[a-z*/]{1,9}", 0..3));
     let times = (1..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 2..=LIVES_MAX);
     (commands, flags, codes, texts, times).prop_map(|(commands, flags, codes, texts, times)| Role {
+        state_paths: if flags.0 { vec![PathBuf::from("/var/lib/app")] } else { Vec::new() },
         name: "workflow".to_owned(),
         dir: PathBuf::from(texts.0),
         dir_copy: flags.0,
@@ -122,6 +126,7 @@ fn role() -> impl Strategy<Value = Role> {
         start: commands.1,
         resume: commands.2,
         env: commands.3,
+        network: if flags.2 { Network::Host } else { Network::Private },
         done_exit_codes: codes.0,
         unknown_exit_codes: codes.1,
         accept_declared_unknown: flags.2,
@@ -164,8 +169,17 @@ fn promises() -> impl Strategy<Value = Vec<Promise>> {
 }
 
 fn campaign() -> impl Strategy<Value = CampaignSpec> {
-    (any::<bool>(), any::<bool>(), any::<u64>(), 1..=TRIALS_MAX, any::<bool>()).prop_map(
-        |(sample, window, seed, trials, twice)| CampaignSpec {
+    let modes = prop::sample::select(vec![ModeChoice::Auto, ModeChoice::Image, ModeChoice::Kill]);
+    let dedups = prop::sample::select(vec![Dedup::None, Dedup::Raw, Dedup::Logical]);
+    let orders = prop::collection::btree_set(0_u64..9, 1..4).prop_map(|seeds| {
+        seeds.into_iter().map(|seed| if seed == 0 { Interleaving::FlushLate } else { Interleaving::Seed(seed) }).collect()
+    });
+    (any::<bool>(), any::<bool>(), any::<u64>(), 1..=TRIALS_MAX, any::<bool>(), modes, dedups, 1..=DEPTH_MAX, orders).prop_map(
+        |(sample, window, seed, trials, twice, mode, dedup, depth, interleavings)| CampaignSpec {
+            mode,
+            dedup,
+            depth: if mode == ModeChoice::Kill { 1 } else { depth },
+            interleavings,
             strategy: if sample { Sweep::Sample } else { Sweep::Sweep },
             points: if window { PointRange::Window } else { PointRange::All },
             faults: vec![Fault::Kill],
