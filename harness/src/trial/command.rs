@@ -49,19 +49,23 @@ impl CommandError {
     }
 }
 
-/// The environment of a life: killpoint's own, the trial's temporary folder, then what the scenario sets.
+/// The environment of a life: killpoint's own, the trial's folders (`TMPDIR`, `HOME`), then what the scenario sets.
 ///
 /// # Errors
 /// A placeholder is not known.
-pub fn environment(role: &Role, places: &Placeholders, tmp: Option<&Path>) -> Result<Vec<(OsString, OsString)>, CommandError> {
+pub fn environment(
+    role: &Role,
+    places: &Placeholders,
+    folders: &[(&str, &Path)],
+) -> Result<Vec<(OsString, OsString)>, CommandError> {
     let own = |name: &OsStr| name.to_string_lossy().starts_with("KILLPOINT_");
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !own(name)).collect();
     let mut set = |name: &str, value: OsString| {
         env.retain(|(other, _)| other != name);
         env.push((name.into(), value));
     };
-    if let Some(tmp) = tmp {
-        set("TMPDIR", tmp.into());
+    for (name, folder) in folders {
+        set(name, (*folder).into());
     }
     for (name, value) in &role.env {
         set(name, places.fill(value).map_err(CommandError::Placeholder)?.into());
@@ -69,21 +73,27 @@ pub fn environment(role: &Role, places: &Placeholders, tmp: Option<&Path>) -> Re
     Ok(env)
 }
 
-/// Fills a command's placeholders and finds its program.
+/// Fills a command's placeholders and finds its program. `outside` says where a path of a life is for us.
 ///
 /// # Errors
 /// A placeholder is not known, or the program is not there.
-pub fn ready(argv: &[String], dir: &Path, env: &[(OsString, OsString)], places: &Placeholders) -> Result<Command, CommandError> {
+pub fn ready(
+    argv: &[String],
+    dir: &Path,
+    env: &[(OsString, OsString)],
+    places: &Placeholders,
+    outside: &dyn Fn(&Path) -> PathBuf,
+) -> Result<Command, CommandError> {
     let filled: Result<Vec<String>, _> = argv.iter().map(|argument| places.fill(argument)).collect();
     let filled = filled.map_err(CommandError::Placeholder)?;
     let name = filled.first().cloned().unwrap_or_default();
     let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone()).unwrap_or_default();
-    let program = find(&name, dir, &path).ok_or(CommandError::NotFound { program: name })?;
+    let program = find(&name, dir, &path, outside).ok_or(CommandError::NotFound { program: name })?;
     Ok(Command { program, argv: filled.into_iter().map(Into::into).collect() })
 }
 
-fn find(name: &str, dir: &Path, path: &OsStr) -> Option<PathBuf> {
-    let runs = |file: &Path| file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
+fn find(name: &str, dir: &Path, path: &OsStr, outside: &dyn Fn(&Path) -> PathBuf) -> Option<PathBuf> {
+    let runs = |file: &Path| outside(file).metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0);
     if name.contains('/') {
         return Some(dir.join(name)).filter(|file| runs(file));
     }
@@ -102,11 +112,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("tool");
         std::fs::write(&file, "").unwrap();
-        assert_eq!(find("./tool", dir.path(), "".as_ref()), None, "it may not be run");
+        assert_eq!(find("./tool", dir.path(), "".as_ref(), &Path::to_owned), None, "it may not be run");
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(find("./tool", dir.path(), "".as_ref()).map(|found| found.canonicalize().unwrap()), file.canonicalize().ok());
-        assert_eq!(find("tool", Path::new("/"), dir.path().as_os_str()), Some(file));
-        assert_eq!(find("tool", Path::new("/"), "/nowhere".as_ref()), None);
+        assert_eq!(
+            find("./tool", dir.path(), "".as_ref(), &Path::to_owned).map(|found| found.canonicalize().unwrap()),
+            file.canonicalize().ok()
+        );
+        assert_eq!(find("tool", Path::new("/"), dir.path().as_os_str(), &Path::to_owned), Some(file));
+        assert_eq!(find("tool", Path::new("/"), "/nowhere".as_ref(), &Path::to_owned), None);
     }
 
     #[test]

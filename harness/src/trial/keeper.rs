@@ -1,11 +1,14 @@
 //! The sandbox's keeper: passes each moment of a request to the eye of the life that is running, and stops and kills the tree when the
-//! point has come.
+//! point has come; in a life that is recorded it stops the tree at each moment and has the world kept.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::OwnedMutexGuard;
+
 use super::recorder::{Order, Recorder};
-use crate::model::limits::ANSWER_WRITE_MAX_MS;
+use crate::model::interleaving::Interleaving;
+use crate::model::limits::STILL_MAX_MS;
 use crate::model::point::Moment;
 use crate::sandbox::{BoxFuture, Go, Seen, Watch, Written};
 use crate::tracer::Control;
@@ -26,6 +29,17 @@ pub struct Grip {
 #[derive(Debug, Default)]
 pub struct Keeper {
     grip: Mutex<Option<Grip>>,
+    /// Held by the moment for which the tree is stopped, so that no other one lets it go.
+    turn: Arc<tokio::sync::Mutex<()>>,
+    /// The answer before which the tree is stopped in a life that is recorded.
+    stopped_for: Mutex<Option<Stopped>>,
+}
+
+/// The tree stands still until this answer is written.
+#[derive(Debug)]
+struct Stopped {
+    seq: u64,
+    _turn: OwnedMutexGuard<()>,
 }
 
 impl Keeper {
@@ -38,11 +52,52 @@ impl Keeper {
         self.grip.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    fn stopped_for(&self) -> MutexGuard<'_, Option<Stopped>> {
+        self.stopped_for.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn moment(&self, seen: &Seen, moment: Moment) -> Go {
-        match self.grip() {
-            Some(grip) if grip.recorder.moment(seen, moment) == Order::Kill => stop_and_kill(&grip).await,
-            _ => Go::On,
+        let Some(grip) = self.grip() else { return Go::On };
+        match grip.recorder.moment(seen, moment) {
+            Order::Kill => return stop_and_kill(&grip).await,
+            Order::Image(point) => self.keep(&grip, point, (moment == Moment::Received).then_some(seen.seq)).await,
+            Order::Pass | Order::Hold => {}
         }
+        Go::On
+    }
+
+    /// Stops the tree, has its world kept, and lets it go.
+    async fn keep(&self, grip: &Grip, point: usize, but: Option<u64>) {
+        let Some(album) = grip.recorder.album() else { return };
+        let _turn = self.turn.lock().await;
+        // A life that is over stands still as well.
+        let _ = grip.control.freeze().await;
+        album.until_quiet().await;
+        album.shoot([point], but);
+        grip.control.thaw(false);
+    }
+
+    /// Stops the tree before an answer.
+    async fn stop_for(&self, grip: &Grip, seen: &Seen) {
+        let is_recorded = grip.recorder.album().is_some();
+        let turn = self.turn.clone().lock_owned().await;
+        let _ = grip.control.freeze().await;
+        if let Some(album) = grip.recorder.album() {
+            album.until_quiet().await;
+        }
+        if is_recorded {
+            *self.stopped_for() = Some(Stopped { seq: seen.seq, _turn: turn });
+        }
+    }
+
+    /// Whether the tree is stopped for this answer; from here on it is not.
+    fn release(&self, seen: &Seen) -> bool {
+        let mut stopped = self.stopped_for();
+        let is_ours = stopped.as_ref().is_some_and(|stopped| stopped.seq == seen.seq);
+        if is_ours {
+            *stopped = None;
+        }
+        is_ours
     }
 }
 
@@ -52,16 +107,6 @@ async fn stop_and_kill(grip: &Grip) -> Go {
     let _ = grip.control.freeze().await;
     grip.control.kill(AT_POINT);
     Go::Drop
-}
-
-/// A client that has closed its end gets no answer, so that the point does not come; its tree must not stand still for ever.
-fn release_if_unanswered(grip: Grip) {
-    tokio::spawn(async move {
-        tokio::time::sleep(Duration::from_millis(ANSWER_WRITE_MAX_MS)).await;
-        if grip.recorder.still_waits_for_its_answer() {
-            grip.control.thaw(false);
-        }
-    });
 }
 
 impl Watch for Keeper {
@@ -75,14 +120,23 @@ impl Watch for Keeper {
 
     fn answering<'a>(&'a self, request: &'a Seen) -> BoxFuture<'a, Go> {
         Box::pin(async move {
-            if let Some(grip) = self.grip()
-                && grip.recorder.answering(request) == Order::Hold
-            {
-                let _ = grip.control.freeze().await;
-                release_if_unanswered(grip);
+            let Some(grip) = self.grip() else { return Go::On };
+            if grip.recorder.interleaving() == Interleaving::FlushEarly {
+                // A tree that never stands still is answered all the same.
+                let _ = grip.control.still(Duration::from_millis(STILL_MAX_MS)).await;
+            }
+            if grip.recorder.answering(request) == Order::Hold {
+                self.stop_for(&grip, request).await;
             }
             Go::On
         })
+    }
+
+    fn unanswered(&self, request: &Seen) {
+        let Some(grip) = self.grip() else { return };
+        if self.release(request) || grip.recorder.is_waited_for(request) {
+            grip.control.thaw(false);
+        }
     }
 
     fn answer(&self, request: &Seen, write: &mut dyn FnMut() -> Written) {
@@ -94,18 +148,33 @@ impl Watch for Keeper {
             (_, Order::Kill) => grip.control.kill(AT_POINT),
             // The client must run to read it; it is looked at after each of its system calls.
             (_, Order::Hold) => grip.control.thaw(true),
+            (_, Order::Image(point)) => {
+                let is_stopped = self.stopped_for().as_ref().is_some_and(|stopped| stopped.seq == request.seq);
+                // An answer that did not fit the socket's buffer went out while the client ran: its point has no picture.
+                if let Some(album) = grip.recorder.album().filter(|_| is_stopped) {
+                    album.shoot([point], None);
+                    grip.control.thaw(false);
+                    self.release(request);
+                }
+            }
             // An answer that does not fit the socket's buffer goes out only while the client reads.
-            (Written::Pending, Order::Pass) if grip.recorder.answering(request) == Order::Hold => grip.control.thaw(false),
+            (Written::Pending, Order::Pass) if grip.recorder.answering(request) == Order::Hold => {
+                grip.control.thaw(false);
+                self.release(request);
+            }
             _ => {}
         }
     }
 
     fn probe<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Go> {
         Box::pin(async move {
-            match self.grip() {
-                Some(grip) if grip.recorder.probe(name) == Order::Kill => stop_and_kill(&grip).await,
-                _ => Go::On,
+            let Some(grip) = self.grip() else { return Go::On };
+            match grip.recorder.probe(name) {
+                Order::Kill => return stop_and_kill(&grip).await,
+                Order::Image(point) => self.keep(&grip, point, None).await,
+                Order::Pass | Order::Hold => {}
             }
+            Go::On
         })
     }
 }

@@ -44,7 +44,7 @@ pub async fn live(plan: LifePlan, recorder: &Arc<Recorder>, control: &Control, i
         let (launch, recorder, control) = (plan.launch, recorder.clone(), control.clone());
         // A thread of its own: ptrace requests must come from the thread that attached, and it must outlive its tracees.
         std::thread::Builder::new().name("life".to_owned()).spawn(move || {
-            let outcome = run_life(&launch, &mut Eye(recorder), &control);
+            let outcome = run_life(&launch, &mut Eye::new(recorder), &control);
             // The campaign may be gone; then nobody asks.
             let _ = done.send(outcome);
         })
@@ -90,7 +90,7 @@ impl Drop for EndWithUs {
 }
 
 fn failed(reason: String) -> Outcome {
-    Outcome { death: Death::NotStarted(reason), cpu_us: 0, processes: 0, killed_from_outside: false }
+    Outcome::not_started(reason)
 }
 
 fn offset(target: Option<&Point>) -> Option<Duration> {

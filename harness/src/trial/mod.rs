@@ -2,15 +2,19 @@
 //!
 //! Here two rooms meet that do not know each other: the tracer's calls and the sandbox's moments, in one sequence (`recorder`).
 
+mod album;
 mod command;
+mod enclosure;
 mod keeper;
+mod layout;
 mod life;
 mod naming;
 mod recorder;
 #[cfg(test)]
 mod tests;
+mod visit;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,22 +22,29 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 use tokio::sync::watch;
 
 pub use command::{Command, CommandError, environment, ready};
+use enclosure::Enclosure;
+pub use enclosure::{EnclosureError, ability, isolation};
+pub use layout::Layout;
+pub use visit::{Opened, Visited, visit};
 
 use crate::model::call::Notice;
 use crate::model::census::Census;
+use crate::model::interleaving::Interleaving;
 use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
 use crate::model::limits::SETTLE_MAX_MS;
 use crate::model::point::Point;
-use crate::model::scenario::{Role, Scenario};
+use crate::model::scenario::{Network, Role, Scenario};
 use crate::model::schedule::Schedule;
+use crate::model::shot::Shot;
 use crate::sandbox::{EffectRule, Sandbox, SandboxConfig, SandboxError};
 use crate::scenario::Placeholders;
-use crate::state::World;
+use crate::state::{ImageStore, World};
 use crate::tracer::{Control, Launch};
+use album::Album;
 use keeper::{Grip, Keeper};
 use life::LifePlan;
 use naming::Namer;
-use recorder::Recorder;
+use recorder::{Recorder, Watched};
 
 /// What a trial is given.
 #[derive(Clone, Debug)]
@@ -48,6 +59,12 @@ pub struct TrialPlan<'a> {
     pub schedule: Schedule,
     /// Names and endpoints of the effects that are points; promises first.
     pub rules: Vec<(String, crate::model::promise::Endpoint)>,
+    /// The order of threads in the first life that is run.
+    pub interleaving: Interleaving,
+    /// Lives that have gone before: the world is a copy of the one they left. The schedule's first steps are theirs.
+    pub past: Vec<Life>,
+    /// Where the images of the first life that is run go, if it is recorded.
+    pub film: Option<Arc<ImageStore>>,
 }
 
 /// What a trial came to.
@@ -55,10 +72,23 @@ pub struct TrialPlan<'a> {
 pub struct TrialResult {
     /// Its lives and ledger.
     pub trial: Trial,
-    /// The crash points of its first life.
+    /// What is known of the first life that was run.
+    pub first: Recording,
+}
+
+/// What is known of a life that was run.
+#[derive(Clone, Debug, Default)]
+pub struct Recording {
+    /// Its crash points.
     pub census: Census,
     /// Whether the census holds all of them.
     pub census_is_whole: bool,
+    /// The world at them, where it was recorded. A point whose world could not be kept has none.
+    pub shots: Vec<Shot>,
+    /// The first thing that kept a shot from being taken.
+    pub trouble: Option<String>,
+    /// How many threads changed something.
+    pub doers: usize,
 }
 
 /// Why a trial could not be made. What happens to a workflow is never an error.
@@ -75,6 +105,15 @@ pub enum TrialError {
     /// The sandbox could not be started or read.
     #[error("the sandbox failed")]
     Sandbox(#[source] SandboxError),
+    /// Its namespaces could not be made.
+    #[error(transparent)]
+    Enclosure(#[from] EnclosureError),
+    /// A visitor's program could not be run.
+    #[error("the program could not be run in the trial's world")]
+    Guest(#[source] std::io::Error),
+    /// A folder inside of it could not be made.
+    #[error("the folders of a trial could not be made ready")]
+    Layout(#[source] std::io::Error),
     /// A glob of `ignore` cannot be read.
     #[error("`ignore` holds a glob that cannot be read")]
     Glob(#[source] globset::Error),
@@ -117,18 +156,33 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
         profile: plan.scenario.sandbox.profile,
         rules: rules.collect(),
         ledger_path: world.ledger(),
-        epoch: Instant::now(),
+        epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
     };
-    let sandbox = Sandbox::start(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
-    let stage = Stage::new(plan, world, role, &sandbox)?;
+    let mut enclosure = enclose(plan, world, role)?;
+    let sandbox = enclosure.sandbox(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
+    let stage = Stage::new(plan, world, role, &sandbox, &enclosure)?;
     let (lives, mut end, first) = stage.lives(&keeper, interrupt).await?;
     if !drain(role, &sandbox, &lives).await {
         end = unsettled();
     }
     let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
     sandbox.stop().await;
-    let (census, census_is_whole) = first;
-    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, census, census_is_whole })
+    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, first })
+}
+
+/// How long the lives took that have gone before: the ledger's times go on from there.
+fn elapsed(past: &[Life]) -> Duration {
+    past.iter().map(|life| Duration::from_micros(life.wall_us)).sum()
+}
+
+/// The network and the mounts of a trial, as its scenario asks for them.
+fn enclose(plan: &TrialPlan<'_>, world: &World, role: &Role) -> Result<Enclosure, TrialError> {
+    if role.network == Network::Host {
+        return Ok(Enclosure::host(Layout::plain(world, role)));
+    }
+    let needs = layout::needs(role, plan.cache, plan.cell);
+    let layout = Layout::private(world, role, &needs).map_err(TrialError::Layout)?;
+    Ok(Enclosure::private(layout)?)
 }
 
 /// What all lives of a trial share.
@@ -138,44 +192,51 @@ struct Stage<'a> {
     role: &'a Role,
     sandbox: &'a Sandbox,
     places: Placeholders,
-    dir: PathBuf,
+    enclosure: &'a Enclosure,
     env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     namer: Arc<Namer>,
 }
 
 impl<'a> Stage<'a> {
-    fn new(plan: &'a TrialPlan<'a>, world: &'a World, role: &'a Role, sandbox: &'a Sandbox) -> Result<Self, TrialError> {
-        let dir = world.dir().unwrap_or(&role.dir).to_owned();
+    fn new(
+        plan: &'a TrialPlan<'a>,
+        world: &'a World,
+        role: &'a Role,
+        sandbox: &'a Sandbox,
+        enclosure: &'a Enclosure,
+    ) -> Result<Self, TrialError> {
+        let layout = &enclosure.layout;
         let mut places = Placeholders::new();
-        places.set("state", world.state().to_string_lossy());
-        places.set("tmp", world.tmp().to_string_lossy());
-        places.set("dir", dir.to_string_lossy());
+        places.set("state", layout.state.to_string_lossy());
+        places.set("tmp", layout.tmp.to_string_lossy());
+        places.set("dir", layout.dir.to_string_lossy());
         places.set("sandbox.url", sandbox.url());
         places.set("sandbox.port", sandbox.addr().port().to_string());
         for name in ["cache", "venv"] {
-            places.set(name, plan.cache.unwrap_or(&dir).to_string_lossy());
+            places.set(name, plan.cache.unwrap_or(&layout.dir).to_string_lossy());
         }
         for (name, value) in plan.cell {
             places.set(format!("matrix.{name}"), value);
         }
-        let env = environment(role, &places, Some(&world.tmp())).map_err(|source| TrialError::Command { what: "env", source })?;
-        let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let home = layout.home.iter().map(|home| ("HOME", home.as_path()));
+        let folders: Vec<_> = [("TMPDIR", layout.tmp.as_path())].into_iter().chain(home).collect();
+        let env = environment(role, &places, &folders).map_err(|source| TrialError::Command { what: "env", source })?;
         let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
         let namer =
-            Namer::new(real(&world.state()), real(&world.tmp()), real(&dir), world.dir().is_some(), sandbox.addr(), ignore);
-        Ok(Self { plan, world, role, sandbox, places, dir, env, namer: Arc::new(namer) })
+            Namer::new(layout.roots(), sandbox.addr(), enclosure.connections.clone(), enclosure.namespaces.is_some(), ignore);
+        Ok(Self { plan, world, role, sandbox, places, enclosure, env, namer: Arc::new(namer) })
     }
 
     /// Lives until the workflow is done, or may live no more.
-    async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, (Census, bool)), TrialError> {
-        let (mut lives, mut first) = (Vec::new(), (Census::default(), true));
+    async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, Recording), TrialError> {
+        let (mut lives, mut first) = (self.plan.past.clone(), Recording::default());
         let steps = &self.plan.schedule.0;
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
             let target = steps.get(lives.len()).map(|step| step.point.clone());
             let (life, recorder, is_settled) = self.live(number, target, keeper, interrupt).await?;
-            if number == 1 {
-                first = recorder.census();
+            if lives.len() == self.plan.past.len() {
+                first = self.recording(&recorder);
             }
             let end = if is_settled { self.after(&life, lives.len() < steps.len()) } else { Some(unsettled()) };
             lives.push(life);
@@ -197,17 +258,32 @@ impl<'a> Stage<'a> {
         interrupt: &Interrupt,
     ) -> Result<(Life, Arc<Recorder>, bool), TrialError> {
         let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
-        let command = ready(argv, &self.dir, &self.env, &self.places).map_err(|source| TrialError::Command { what, source })?;
+        let layout = &self.enclosure.layout;
+        let outside = |path: &Path| layout.outside(path);
+        let command =
+            ready(argv, &layout.dir, &self.env, &self.places, &outside).map_err(|source| TrialError::Command { what, source })?;
+        let is_first = usize::try_from(number) == Ok(self.plan.past.len() + 1);
+        let interleaving = if is_first { self.plan.interleaving } else { Interleaving::AsIs };
         let launch = Launch {
             program: command.program,
             argv: command.argv,
             env: self.env.clone(),
-            dir: self.dir.clone(),
+            dir: layout.dir.clone(),
             output: self.world.output(number),
+            inside: self.enclosure.namespaces.clone(),
             stop_at_calls: true,
+            stop_at_wakes: interleaving == Interleaving::FlushLate,
+            pauses: if let Interleaving::Seed(seed) = interleaving { Some(seed) } else { None },
         };
         let promised = self.plan.scenario.promises.iter().map(|promise| promise.name.clone()).collect();
-        let recorder = Arc::new(Recorder::new(self.namer.clone(), target.clone(), promised));
+        let watched = Watched {
+            target: target.clone(),
+            promised,
+            interleaving,
+            album: self.plan.film.as_ref().filter(|_| is_first).map(|store| self.album(store)),
+            lens: Some(self.sandbox.lens()),
+        };
+        let recorder = Arc::new(Recorder::new(self.namer.clone(), watched));
         let control = Control::default();
         self.sandbox.begin_life(number);
         keeper.set(Some(Grip { recorder: recorder.clone(), control: control.clone() }));
@@ -223,6 +299,19 @@ impl<'a> Stage<'a> {
         // A request that was on its way is settled before anybody else may act, so that what follows does not depend on it.
         let is_settled = self.sandbox.settle(Duration::from_millis(SETTLE_MAX_MS)).await;
         Ok((life, recorder, is_settled))
+    }
+
+    /// An album of the trial's folders.
+    fn album(&self, store: &Arc<ImageStore>) -> Arc<Album> {
+        let layout = &self.enclosure.layout;
+        let roots = self.world.roots(&layout.mount_points());
+        Arc::new(Album::new(store.clone(), roots, layout.clone(), self.sandbox.lens()))
+    }
+
+    fn recording(&self, recorder: &Recorder) -> Recording {
+        let (census, census_is_whole) = recorder.census();
+        let (shots, trouble) = recorder.album().map(|album| album.take()).unwrap_or_default();
+        Recording { census, census_is_whole, shots, trouble, doers: recorder.doers() }
     }
 
     /// Whether the trial ends with this life. `aimed`: the life was to be killed at a point.

@@ -2,12 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use globset::GlobSet;
 use regex::Regex;
 
-use crate::model::call::Object;
+use crate::model::call::{Object, is_loopback};
+use crate::sys::diag::Connections;
 
 /// Where a call acts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,11 @@ pub enum Place {
 #[derive(Debug)]
 pub struct Namer {
     /// Folders with the prefix that stands for them, the deepest first; the flag says whether it is the trial's own.
-    roots: Vec<(PathBuf, &'static str, bool)>,
+    roots: Vec<(PathBuf, String, bool)>,
     sandbox: SocketAddr,
+    connections: Arc<Connections>,
+    /// Whether the trial has a network of its own.
+    is_private: bool,
     ignore: GlobSet,
 }
 
@@ -35,17 +39,43 @@ pub struct Namer {
 const EPHEMERAL_PORT_MIN: u16 = 32_768;
 
 impl Namer {
-    /// A namer for a trial with these folders, all absolute and without links.
+    /// A namer for a trial with these roots: folders, absolute and without links, with the prefix that stands for them in names, and
+    /// whether each is the trial's own. The first that holds a path counts. `connections` are those of the network that it is in.
     #[must_use]
-    pub fn new(state: PathBuf, tmp: PathBuf, dir: PathBuf, dir_is_own: bool, sandbox: SocketAddr, ignore: GlobSet) -> Self {
-        let roots = vec![(state, "", true), (tmp, "tmp:", true), (dir, "dir:", dir_is_own)];
-        Self { roots, sandbox, ignore }
+    pub fn new(
+        roots: Vec<(PathBuf, String, bool)>,
+        sandbox: SocketAddr,
+        connections: Arc<Connections>,
+        is_private: bool,
+        ignore: GlobSet,
+    ) -> Self {
+        Self { roots, sandbox, connections, is_private, ignore }
     }
 
-    /// The sandbox's address.
+    /// Whether this is the sandbox.
     #[must_use]
-    pub fn sandbox(&self) -> SocketAddr {
-        self.sandbox
+    pub fn is_sandbox(&self, object: &Object) -> bool {
+        matches!(object, Object::Tcp(peer) if *peer == self.sandbox)
+    }
+
+    /// Bytes of the sandbox's answers that a client of it has not read; `None`: it cannot be told.
+    #[must_use]
+    pub fn unread_bytes(&self, client: SocketAddr) -> Option<u64> {
+        self.connections.unread_bytes(client, self.sandbox)
+    }
+
+    /// Whether the kernel refuses a call because the trial has a network of its own: the address is beyond it, or nobody is there.
+    #[must_use]
+    pub fn is_refused(&self, syscall: &str, object: &Object) -> bool {
+        const NAME_SERVICE_PORT: u16 = 53;
+        let Some(peer) = object.peer().filter(|peer| self.is_private && *peer != self.sandbox) else { return false };
+        if !is_loopback(peer) {
+            return true;
+        }
+        match object {
+            Object::Udp(_) => peer.port() == NAME_SERVICE_PORT,
+            _ => syscall == "connect" && self.connections.has_listener(peer) == Some(false),
+        }
     }
 
     /// The name of an object, and where it is. `pids` are the processes of the life, whose numbers are volatile.
@@ -59,8 +89,8 @@ impl Namer {
                 (format!("{from}->{to}"), place)
             }
             Object::Tcp(peer) if *peer == self.sandbox => ("sandbox".to_owned(), Place::Inside),
-            Object::Tcp(peer) => (format!("tcp:{}", socket(*peer)), Place::Elsewhere),
-            Object::Udp(peer) => (format!("udp:{}", socket(*peer)), Place::Elsewhere),
+            Object::Tcp(peer) => (format!("tcp:{}", socket(*peer)), self.beside()),
+            Object::Udp(peer) => (format!("udp:{}", socket(*peer)), self.beside()),
             Object::Unix(path) => {
                 let (name, _) = self.path(path, pids);
                 (format!("unix:{name}"), Place::Elsewhere)
@@ -71,9 +101,16 @@ impl Namer {
         }
     }
 
+    /// Where a peer is that is not the sandbox: a network of the trial's own holds nothing but its tree.
+    fn beside(&self) -> Place {
+        if self.is_private { Place::Inside } else { Place::Elsewhere }
+    }
+
     fn path(&self, path: &Path, pids: &[i32]) -> (String, Place) {
-        let inside =
-            self.roots.iter().find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, *prefix, *own)));
+        let inside = self
+            .roots
+            .iter()
+            .find_map(|(root, prefix, own)| path.strip_prefix(root).ok().map(|rest| (rest, prefix.as_str(), *own)));
         let is_own = inside.is_some_and(|(_, _, own)| own);
         let (rest, prefix) = inside.map_or((path, ""), |(rest, prefix, _)| (rest, prefix));
         let text = rest.to_string_lossy();
@@ -177,7 +214,9 @@ mod tests {
 
     fn namer() -> Namer {
         let ignore = globset::GlobSetBuilder::new().add(globset::Glob::new("**/*.lock").unwrap()).build().unwrap();
-        Namer::new("/w/state".into(), "/w/tmp".into(), "/srv/app".into(), false, "127.0.0.1:4000".parse().unwrap(), ignore)
+        let roots = [("/w/state", "", true), ("/w/tmp", "tmp:", true), ("/srv/app", "dir:", false)];
+        let roots = roots.map(|(root, prefix, own)| (root.into(), prefix.to_owned(), own)).to_vec();
+        Namer::new(roots, "127.0.0.1:4000".parse().unwrap(), Arc::new(Connections::own()), false, ignore)
     }
 
     fn of(path: &str) -> (String, Place) {

@@ -34,12 +34,18 @@ fn scenario(script: &str) -> Scenario {
     scenario
 }
 
+/// A plan of one plain life.
+fn plan(scenario: &Scenario, schedule: Schedule, rules: Vec<(String, Endpoint)>) -> TrialPlan<'_> {
+    let (interleaving, past, film) = (Interleaving::AsIs, Vec::new(), None);
+    TrialPlan { scenario, cell: &[], cache: None, schedule, rules, interleaving, past, film }
+}
+
 /// Carries out one life with a schedule; returns it with whether the workflow came past the answer.
 fn one_life(script: &str, schedule: &str) -> (TrialResult, bool) {
     let scenario = scenario(script);
     let rules = scenario.promises.iter().map(|promise| (promise.name.clone(), promise.endpoint.clone())).collect();
     let schedule = if schedule.is_empty() { Schedule::default() } else { schedule.parse().unwrap() };
-    let plan = TrialPlan { scenario: &scenario, cell: &[], cache: None, schedule, rules };
+    let plan = plan(&scenario, schedule, rules);
     let worlds = Worlds::create().unwrap();
     let world = worlds.world("t", None).unwrap();
     let (_keep, flag) = watch::channel(false);
@@ -68,9 +74,9 @@ fn a_kill_lands_at_each_moment_of_a_request_and_nothing_runs_past_it() {
 #[test]
 fn the_census_of_a_clean_life_is_in_the_order_of_cause_and_effect() {
     let (result, went_on) = one_life(CHARGE, "");
-    assert!(went_on && result.census_is_whole);
+    assert!(went_on && result.first.census_is_whole);
     assert_eq!(result.trial.end, TrialEnd::Done);
-    let names: Vec<_> = result.census.points.iter().map(|point| point.point.to_string()).collect();
+    let names: Vec<_> = result.first.census.points.iter().map(|point| point.point.to_string()).collect();
     let expected = [
         "start/connect(sandbox)#1",
         "start/sendto(sandbox)#1",
@@ -84,8 +90,8 @@ fn the_census_of_a_clean_life_is_in_the_order_of_cause_and_effect() {
         "charge#1:answered/exit_group(python3)#1",
     ];
     assert_eq!(names, expected);
-    assert_eq!(result.census.window_start, Some(3));
-    let aliases: Vec<_> = result.census.points[8].aliases.iter().map(ToString::to_string).collect();
+    assert_eq!(result.first.census.window_start, Some(3));
+    let aliases: Vec<_> = result.first.census.points[8].aliases.iter().map(ToString::to_string).collect();
     assert_eq!(aliases, ["start/write(read)#1"]);
 }
 
@@ -118,7 +124,7 @@ fn a_life_that_does_not_end_is_ended_and_a_daemon_that_idles_is_noticed() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let mut ends = Vec::new();
     for scenario in [&scenario, &lingering] {
-        let plan = TrialPlan { scenario, cell: &[], cache: None, schedule: Schedule::default(), rules: Vec::new() };
+        let plan = plan(scenario, Schedule::default(), Vec::new());
         let world = worlds.world("t", None).unwrap();
         let (_keep, flag) = watch::channel(false);
         let trial = runtime.block_on(run(&plan, &world, &Interrupt::new(flag))).unwrap().trial;
@@ -134,7 +140,7 @@ fn a_life_that_does_not_end_is_ended_and_a_daemon_that_idles_is_noticed() {
 fn a_trial_that_is_dropped_leaves_no_process_behind() {
     let script = "import os, time\nwith open(os.environ['STATE_DIR'] + '/pid', 'w') as file:\n    file.write(str(os.getpid()) + '.')\ntime.sleep(1000)";
     let scenario = scenario(script);
-    let plan = TrialPlan { scenario: &scenario, cell: &[], cache: None, schedule: Schedule::default(), rules: Vec::new() };
+    let plan = plan(&scenario, Schedule::default(), Vec::new());
     let worlds = Worlds::create().unwrap();
     let world = worlds.world("t", None).unwrap();
     let file = world.state().join("pid");

@@ -3,22 +3,24 @@
 use std::sync::Arc;
 
 use super::super::naming::Namer;
-use super::{Eye, Recorder};
+use super::{Eye, Recorder, Watched};
 use crate::model::call::{Notice, Object};
 use crate::model::census::CensusPoint;
 use crate::model::limits::NOTICES_PER_LIFE_MAX;
 use crate::model::point::Point;
+use crate::sys::diag::Connections;
 use crate::tracer::{Action, Call, Policy};
 
 /// Makes these calls on files of the state folder; the number of the one at which the life was killed, from 1.
 fn live(target: Option<Point>, calls: &[(&'static str, &str)]) -> (Option<usize>, Vec<CensusPoint>) {
     let sandbox = "127.0.0.1:4000".parse().unwrap();
-    let namer = Namer::new("/w/state".into(), "/w/tmp".into(), "/srv/app".into(), false, sandbox, globset::GlobSet::empty());
-    let recorder = Arc::new(Recorder::new(Arc::new(namer), target, Vec::new()));
-    let mut eye = Eye(recorder.clone());
+    let roots = vec![("/w/state".into(), String::new(), true)];
+    let namer = Namer::new(roots, sandbox, Arc::new(Connections::own()), false, globset::GlobSet::empty());
+    let recorder = Arc::new(Recorder::new(Arc::new(namer), Watched { target, ..Watched::default() }));
+    let mut eye = Eye::new(recorder.clone());
     let mut call = |(syscall, file): &(&'static str, &str)| {
         let object = Object::Path(format!("/w/state/{file}").into());
-        eye.on_call(&Call { syscall, object, process: 1, pid: 1 })
+        eye.on_call(&Call { syscall, object, process: 1, pid: 1, tid: 1 })
     };
     let killed = calls.iter().position(|one| call(one) == Action::Kill).map(|index| index + 1);
     (killed, recorder.census().0.points)
@@ -40,18 +42,19 @@ fn a_point_on_a_file_of_a_random_name_is_met_again_under_another_random_name() {
 #[test]
 fn a_workflow_that_writes_everywhere_is_noticed_without_end_of_memory_and_its_connections_are_all_named() {
     let namer = Namer::new(
-        "/w/state".into(),
-        "/w/tmp".into(),
-        "/srv".into(),
-        false,
+        [("/w/state", "", true), ("/w/tmp", "tmp:", true), ("/srv", "dir:", false)]
+            .map(|(root, prefix, own)| (root.into(), prefix.to_owned(), own))
+            .to_vec(),
         "127.0.0.1:4000".parse().unwrap(),
+        Arc::new(Connections::own()),
+        false,
         globset::GlobSet::empty(),
     );
-    let recorder = Arc::new(Recorder::new(Arc::new(namer), None, Vec::new()));
-    let mut eye = Eye(recorder.clone());
+    let recorder = Arc::new(Recorder::new(Arc::new(namer), Watched::default()));
+    let mut eye = Eye::new(recorder.clone());
     let files = (0..10 * NOTICES_PER_LIFE_MAX).map(|number| Object::Path(format!("/var/f{number}").into()));
     for object in files.chain([Object::Tcp("127.0.0.1:5432".parse().unwrap())]) {
-        eye.on_call(&Call { syscall: "write", object, process: 1, pid: 1 });
+        eye.on_call(&Call { syscall: "write", object, process: 1, pid: 1, tid: 1 });
     }
     let notices = recorder.notices();
     assert_eq!(notices.len(), NOTICES_PER_LIFE_MAX + 1);

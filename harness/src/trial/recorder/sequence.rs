@@ -1,46 +1,23 @@
-//! The eye on one life: it orders the tracer's calls and the sandbox's moments in one sequence, counts them, and knows when the
-//! point that was asked for has come.
-//!
-//! One lock orders everything. The last byte of an answer is written while it is held, so that no call which the client makes
-//! because of the answer can be recorded before the answer.
-
-#[cfg(test)]
-mod tests;
+//! What is counted of one life, under the recorder's lock: points, anchors, names, notices.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::ops::Range;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::naming::{self, Namer, Place};
+use super::super::naming::{self, Namer, Place};
 use crate::model::call::{Notice, Object};
 use crate::model::census::{Census, CensusPoint};
 use crate::model::limits::{NOTICES_PER_LIFE_MAX, POINTS_PER_CENSUS_MAX};
 use crate::model::point::{Anchor, CallName, Moment, Point, WirePoint};
-use crate::sandbox::{Seen, Written};
-use crate::sys::diag::unread_bytes;
-use crate::tracer::{Action, Call, Policy};
-
-/// Counts and records one life.
-#[derive(Debug)]
-pub struct Recorder {
-    inner: Mutex<Inner>,
-}
-
-/// What is to be done about a moment of a request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
-    /// Nothing.
-    Pass,
-    /// The point has come: stop the tree and kill it.
-    Kill,
-    /// The point is the answer to this request: stop the tree before the answer goes out.
-    Hold,
-}
+use crate::sandbox::Seen;
+use crate::tracer::{Action, Call};
 
 type Counts = HashMap<CallName, u32>;
 
+/// One life in order.
 #[derive(Debug)]
-struct Inner {
+pub struct Sequence {
     started: Instant,
     namer: Arc<Namer>,
     target: Option<Point>,
@@ -62,6 +39,10 @@ struct Inner {
     is_dirty: bool,
     active: Instant,
     first_has_ended: bool,
+    /// Threads that have changed something.
+    doers: BTreeSet<i32>,
+    /// Threads that have sent something to the sandbox.
+    askers: BTreeSet<i32>,
     window_start: Option<usize>,
     promised: Vec<String>,
 }
@@ -69,14 +50,12 @@ struct Inner {
 /// How many anchors further back a call gets other names from.
 const ALIAS_ANCHORS: usize = 2;
 
-impl Recorder {
-    /// An eye on a life that is to be killed at a point, or not. `promised` are the names of the effects that open the window;
-    /// none: any effect does.
-    #[must_use]
+impl Sequence {
+    /// Nothing has happened yet. See [`super::Watched`].
     pub fn new(namer: Arc<Namer>, target: Option<Point>, promised: Vec<String>) -> Self {
         let now = Instant::now();
         let target_count = matches!(&target, Some(Point::Call { anchor: Anchor::Start, .. } | Point::Output { .. })).then_some(0);
-        let inner = Inner {
+        Self {
             started: now,
             namer,
             target,
@@ -94,144 +73,160 @@ impl Recorder {
             is_dirty: false,
             active: now,
             first_has_ended: false,
+            doers: BTreeSet::new(),
+            askers: BTreeSet::new(),
             window_start: None,
             promised,
-        };
-        Self { inner: Mutex::new(inner) }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A moment of a request has come: `received` or `executed`.
-    pub fn moment(&self, seen: &Seen, moment: Moment) -> Order {
-        let mut inner = self.lock();
-        let wire = WirePoint { effect: seen.effect.clone(), ordinal: seen.ordinal, moment };
-        if moment == Moment::Received && inner.window_start.is_none() && inner.is_promised(&seen.effect) {
-            inner.window_start = Some(inner.census.len());
         }
-        inner.wire(&wire);
-        if inner.aim(&Point::Wire(wire)) { Order::Kill } else { Order::Pass }
     }
 
-    /// The answer to a request is about to be written.
-    pub fn answering(&self, seen: &Seen) -> Order {
-        let inner = self.lock();
-        let is_target = inner.targets(seen, Moment::Answered) || inner.targets(seen, Moment::Acked);
-        if is_target && !inner.hit { Order::Hold } else { Order::Pass }
-    }
-
-    /// Writes a piece of an answer under the lock. Returns `Kill` when the target was that it be written, and `Hold` when the target
-    /// is that it be read, so that the tree must be stepped from here on.
-    pub fn answer(&self, seen: &Seen, write: &mut dyn FnMut() -> Written) -> (Written, Order) {
-        let mut inner = self.lock();
-        let written = write();
-        if written != Written::Last {
-            return (written, Order::Pass);
+    /// A request has arrived; the first promised one opens the window.
+    pub fn opens_window(&mut self, effect: &String) {
+        if self.window_start.is_none() && (self.promised.is_empty() || self.promised.contains(effect)) {
+            self.window_start = Some(self.census.len());
         }
-        let wire = WirePoint { effect: seen.effect.clone(), ordinal: seen.ordinal, moment: Moment::Answered };
-        inner.wire(&wire);
-        let acked = WirePoint { moment: Moment::Acked, ..wire.clone() };
-        inner.anchor(wire.clone());
-        inner.unread.push((acked, seen.clone()));
-        let order = if inner.aim(&Point::Wire(wire)) {
-            Order::Kill
-        } else if inner.targets(seen, Moment::Acked) {
-            inner.watched = Some(seen.clone());
-            Order::Hold
-        } else {
-            Order::Pass
-        };
-        (written, order)
     }
 
-    /// The workflow announced a point.
-    pub fn probe(&self, name: &str) -> Order {
-        let mut inner = self.lock();
-        let ordinal = inner.names.entry(name.to_owned()).or_default();
-        *ordinal += 1;
-        let point = Point::Probe { name: name.to_owned(), ordinal: *ordinal };
-        inner.record(point.clone(), Vec::new(), 0);
-        inner.is_dirty = true;
-        if inner.aim(&point) { Order::Kill } else { Order::Pass }
-    }
-
-    /// A time offset was the target and has passed.
-    pub fn passed_time(&self) {
-        self.lock().hit = true;
+    /// The target has come.
+    pub fn hit(&mut self) {
+        self.hit = true;
     }
 
     /// Whether the target has come.
-    #[must_use]
     pub fn is_hit(&self) -> bool {
-        self.lock().hit
+        self.hit
     }
 
-    /// Whether the target's answer has neither gone out nor been the end.
-    #[must_use]
+    /// Whether the target has not come and no answer is looked for.
     pub fn still_waits_for_its_answer(&self) -> bool {
-        let inner = self.lock();
-        !inner.hit && inner.watched.is_none()
+        !self.hit && self.watched.is_none()
     }
 
     /// How long nothing has happened.
-    #[must_use]
     pub fn idle(&self) -> Duration {
-        self.lock().active.elapsed()
+        self.active.elapsed()
     }
 
     /// Whether the first process has ended.
-    #[must_use]
     pub fn first_has_ended(&self) -> bool {
-        self.lock().first_has_ended
+        self.first_has_ended
+    }
+
+    /// The first process has ended.
+    pub fn first_exit(&mut self) {
+        self.active = Instant::now();
+        self.first_has_ended = true;
     }
 
     /// What was noticed.
-    #[must_use]
     pub fn notices(&self) -> Vec<Notice> {
-        self.lock().notices.iter().cloned().collect()
+        self.notices.iter().cloned().collect()
     }
 
-    /// The crash points of the life, which is over. `false`: there were more than are kept.
-    #[must_use]
-    pub fn census(&self) -> (Census, bool) {
-        let mut inner = self.lock();
-        let is_whole = !inner.is_full;
-        let points = std::mem::take(&mut inner.census);
-        (Census { points, window_start: inner.window_start }, is_whole)
-    }
-}
-
-impl Inner {
-    fn is_promised(&self, effect: &String) -> bool {
-        self.promised.is_empty() || self.promised.contains(effect)
+    /// How many threads have changed something.
+    pub fn doers(&self) -> usize {
+        self.doers.len()
     }
 
-    fn targets(&self, seen: &Seen, moment: Moment) -> bool {
+    /// The points, of a life that is over, and whether they are all.
+    pub fn take_census(&mut self) -> (Census, bool) {
+        let points = std::mem::take(&mut self.census);
+        (Census { points, window_start: self.window_start }, !self.is_full)
+    }
+
+    /// The last byte of an answer was written; the index of the point.
+    pub fn answered(&mut self, wire: &WirePoint, seen: &Seen) -> Option<usize> {
+        let index = self.wire(wire);
+        self.anchor(wire.clone());
+        self.unread.push((WirePoint { moment: Moment::Acked, ..wire.clone() }, seen.clone()));
+        index
+    }
+
+    /// Where the target is that this answer be read, it is looked for from here on.
+    pub fn watch_if_targeted(&mut self, seen: &Seen) -> bool {
+        let is_target = self.targets(seen, Moment::Acked);
+        if is_target {
+            self.watched = Some(seen.clone());
+        }
+        is_target
+    }
+
+    /// Whether the answer that is looked for has been read, for the first time.
+    pub fn has_been_read(&mut self) -> bool {
+        let Some(seen) = &self.watched else { return false };
+        let is_now = !self.hit && self.namer.unread_bytes(seen.peer) == Some(0);
+        self.hit |= is_now;
+        is_now
+    }
+
+    /// The workflow announced a point.
+    pub fn probe(&mut self, name: &str) -> (Option<usize>, Point) {
+        let ordinal = self.names.entry(name.to_owned()).or_default();
+        *ordinal += 1;
+        let point = Point::Probe { name: name.to_owned(), ordinal: *ordinal };
+        self.is_dirty = true;
+        (self.record(point.clone(), Vec::new(), 0), point)
+    }
+
+    /// Whether a call writes state after an effect was answered.
+    pub fn is_flush(&self, call: &Call) -> bool {
+        let is_file = matches!(call.object, Object::Path(_) | Object::Paths(..));
+        is_file && !self.anchors.is_empty() && self.namer.name(&call.object, &self.pids).1 == Place::Inside
+    }
+
+    /// Whether a promised effect has been asked for.
+    pub fn has_window(&self) -> bool {
+        self.window_start.is_some()
+    }
+
+    /// Whether a thread is none of those that ask for effects, after an effect was answered. Where a lock orders the writers, a thread
+    /// that is held with the lock keeps the others out; one that is held before it takes the lock does not.
+    pub fn is_helper(&self, tid: i32) -> bool {
+        !self.anchors.is_empty() && !self.askers.contains(&tid)
+    }
+
+    /// Something was seen that is no call.
+    pub fn notice(&mut self, notice: Notice, object: Option<&Object>) {
+        let notice = match (notice, object) {
+            (Notice::SharedMapping { .. }, Some(object)) => {
+                let (name, place) = self.namer.clone().name(object, &self.pids);
+                if place == Place::Harmless {
+                    return;
+                }
+                Notice::SharedMapping { object: name }
+            }
+            (notice, _) => notice,
+        };
+        self.note(notice);
+    }
+
+    /// Whether the target is this moment of this request.
+    pub fn targets(&self, seen: &Seen, moment: Moment) -> bool {
         matches!(&self.target, Some(Point::Wire(wire)) if wire.effect == seen.effect && wire.ordinal == seen.ordinal && wire.moment == moment)
     }
 
     /// Whether this is the target, for the first time.
-    fn aim(&mut self, point: &Point) -> bool {
+    pub fn aim(&mut self, point: &Point) -> bool {
         let is_now = !self.hit && self.target.as_ref() == Some(point);
         self.hit |= is_now;
         is_now
     }
 
-    fn record(&mut self, point: Point, aliases: Vec<Point>, process: u32) {
+    fn record(&mut self, point: Point, aliases: Vec<Point>, process: u32) -> Option<usize> {
         self.active = Instant::now();
         if self.census.len() >= POINTS_PER_CENSUS_MAX {
             self.is_full = true;
-            return;
+            return None;
         }
         let at_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.census.push(CensusPoint { point, aliases, at_us, process });
+        Some(self.census.len() - 1)
     }
 
-    fn wire(&mut self, wire: &WirePoint) {
+    /// A moment of a request has come; the index of the point.
+    pub fn wire(&mut self, wire: &WirePoint) -> Option<usize> {
         self.is_dirty = true;
-        self.record(Point::Wire(wire.clone()), Vec::new(), 0);
+        self.record(Point::Wire(wire.clone()), Vec::new(), 0)
     }
 
     /// From here on calls are counted from this answer.
@@ -249,10 +244,9 @@ impl Inner {
 
     /// Notes answers that the client has read by now.
     fn look_for_reads(&mut self) {
-        let sandbox = self.namer.sandbox();
         for (wire, seen) in std::mem::take(&mut self.unread) {
-            match unread_bytes(seen.peer, sandbox) {
-                Some(0) => self.record(Point::Wire(wire), Vec::new(), 0),
+            match self.namer.unread_bytes(seen.peer) {
+                Some(0) => drop(self.record(Point::Wire(wire), Vec::new(), 0)),
                 Some(_) => self.unread.push((wire, seen)),
                 // A connection that was cut off says nothing of what was read from it.
                 None => {}
@@ -276,20 +270,32 @@ impl Inner {
 
     /// Keeps a notice. Of files there may be as many as a workflow likes to make; that there are some is what matters.
     fn note(&mut self, notice: Notice) {
-        let is_of_file = matches!(notice, Notice::OutsideWrite { .. } | Notice::SharedMapping { .. });
+        let is_of_file = matches!(notice, Notice::OutsideWrite { .. } | Notice::Refused { .. } | Notice::SharedMapping { .. });
         if !is_of_file || self.notices.len() < NOTICES_PER_LIFE_MAX {
             self.notices.insert(notice);
         }
     }
 
-    fn call(&mut self, call: &Call) -> Action {
-        if let Object::Output(bytes) = &call.object {
-            return self.output(bytes);
-        }
+    /// A thread is about to make a call: what is to be done, and which points have come by it.
+    pub fn call(&mut self, call: &Call) -> (Action, Range<usize>) {
+        let before = self.census.len();
+        let action = match &call.object {
+            Object::Output(bytes) => self.output(bytes),
+            _ => self.change(call),
+        };
+        (action, before..self.census.len())
+    }
+
+    fn change(&mut self, call: &Call) -> Action {
         if !self.pids.contains(&call.pid) {
             self.pids.push(call.pid);
         }
         let (object, place) = self.namer.clone().name(&call.object, &self.pids);
+        if self.namer.is_refused(call.syscall, &call.object) {
+            // A call that cannot succeed changes nothing, so it is no point.
+            self.note(Notice::Refused { object });
+            return Action::Continue;
+        }
         match place {
             Place::Harmless => return Action::Continue,
             Place::Outside(path) => {
@@ -308,6 +314,10 @@ impl Inner {
             return Action::Continue;
         }
         self.is_dirty |= !is_end;
+        self.doers.insert(call.tid);
+        if self.namer.is_sandbox(&call.object) {
+            self.askers.insert(call.tid);
+        }
         let named = |object| CallName { syscall: call.syscall.to_owned(), object };
         let open = naming::open(&call.object, &object).map(named);
         self.count(named(object), open, call.process)
@@ -348,48 +358,5 @@ impl Inner {
             .map(|(wire, before)| (Anchor::Wire(wire.clone()), total - before.get(name).copied().unwrap_or(0)));
         let all = since.chain([(Anchor::Start, total)]);
         all.map(|(anchor, ordinal)| Point::Call { anchor, call: name.clone(), ordinal }).collect()
-    }
-}
-
-/// The recorder as the tracer sees it.
-#[derive(Debug)]
-pub struct Eye(pub Arc<Recorder>);
-
-impl Policy for Eye {
-    fn on_call(&mut self, call: &Call) -> Action {
-        self.0.lock().call(call)
-    }
-
-    fn on_step(&mut self) -> Action {
-        let mut inner = self.0.lock();
-        let Some(seen) = inner.watched.clone() else { return Action::Continue };
-        match unread_bytes(seen.peer, inner.namer.sandbox()) {
-            Some(0) if !inner.hit => {
-                inner.hit = true;
-                Action::Kill
-            }
-            _ => Action::Continue,
-        }
-    }
-
-    fn on_notice(&mut self, notice: Notice, object: Option<&Object>) {
-        let mut inner = self.0.lock();
-        let notice = match (notice, object) {
-            (Notice::SharedMapping { .. }, Some(object)) => {
-                let (name, place) = inner.namer.clone().name(object, &inner.pids);
-                if place == Place::Harmless {
-                    return;
-                }
-                Notice::SharedMapping { object: name }
-            }
-            (notice, _) => notice,
-        };
-        inner.note(notice);
-    }
-
-    fn on_first_exit(&mut self) {
-        let mut inner = self.0.lock();
-        inner.active = Instant::now();
-        inner.first_has_ended = true;
     }
 }
