@@ -129,6 +129,8 @@ fn lost_with(event: &Event) -> String {
         Event::CellStarted { cell, .. } => format!("the start of cell {cell}"),
         Event::BaselineFinished { cell, .. } => format!("the clean run of cell {cell}"),
         Event::Planned { cell, .. } => format!("the plan of cell {cell}"),
+        Event::Recorded { cell, reel } => format!("the recording `{}` of cell {cell}", reel.interleaving),
+        Event::StateTried { cell, state } => format!("the result of state {} of cell {cell}", state.state),
         Event::TrialFinished(record) => format!("the result of trial {} of cell {}", record.trial, record.cell),
         Event::FindingMade { finding, .. } => format!("finding {}", finding.id),
         Event::CellFinished { cell, .. } => format!("the summary of cell {cell}"),

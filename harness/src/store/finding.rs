@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::model::finding::Finding;
+use crate::model::life::Life;
 use crate::model::scenario::Scenario;
+use crate::model::shot::Shot;
 
 use super::error::StoreError;
 use super::folder::{is_run, latest_beside};
@@ -38,6 +40,26 @@ pub struct FindingFile {
     pub scenario: Scenario,
     /// The finding.
     pub finding: Finding,
+    /// Its crash image, where it was shown by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<FindingImage>,
+}
+
+/// The crash image that shows a finding; its blobs are in a folder beside the finding's file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FindingImage {
+    /// Which image.
+    pub shot: Shot,
+    /// The lives that led to it.
+    pub past: Vec<Life>,
+}
+
+impl FindingImage {
+    /// The folder of its blobs in the folder of a finding.
+    #[must_use]
+    pub fn store_in(finding: &Path) -> PathBuf {
+        finding.join("image")
+    }
 }
 
 /// Finds a finding and reads it; returns the finding's folder too.

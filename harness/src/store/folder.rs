@@ -112,6 +112,43 @@ impl RunFolder {
         self.write_json(&name, &format!("trial {trial} of cell {cell}"), value, Durability::Process)
     }
 
+    /// Writes the trial of a state to `trials/c0-s0123456789abcdef.json` (cell 0, the beginning of the state's digest).
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn write_state(&self, cell: usize, state: &str, value: &Trial) -> Result<(), StoreError> {
+        let state: String = state.chars().take(STATE_NAME_CHARS).collect();
+        check_name(&state)?;
+        self.write_json(
+            &format!("trials/c{cell}-s{state}.json"),
+            &format!("state {state} of cell {cell}"),
+            value,
+            Durability::Process,
+        )
+    }
+
+    /// Where the crash images of a run are kept while it goes on.
+    #[must_use]
+    pub fn images_dir(&self) -> PathBuf {
+        self.path.join("images")
+    }
+
+    /// Removes the crash images.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be removed.
+    pub fn remove_images(&self) -> Result<(), StoreError> {
+        let dir = self.images_dir();
+        match fs::remove_dir_all(&dir) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(self.write_failed(&dir, "nothing; images that are left over", source))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Writes `report.json`.
     ///
     /// # Errors
@@ -195,6 +232,9 @@ pub fn read_report(run: &Path) -> Result<Report, StoreError> {
     let text = fs::read(&path).map_err(|source| StoreError::Read { path: path.clone(), source })?;
     serde_json::from_slice(&text).map_err(|source| StoreError::Decode { path, what: "report", source })
 }
+
+/// Characters of a state's digest in the name of its trial's file.
+const STATE_NAME_CHARS: usize = 16;
 
 /// The link to the latest run: beside the folder of runs.
 pub(super) fn latest_beside(root: &Path) -> PathBuf {

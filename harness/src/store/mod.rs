@@ -15,6 +15,6 @@ mod tests;
 
 pub use error::StoreError;
 pub use events::read_events;
-pub use finding::{FINDING_SCHEMA, FindingFile, read_finding};
+pub use finding::{FINDING_SCHEMA, FindingFile, FindingImage, read_finding};
 pub use folder::{RunFolder, read_report};
 pub use lock::Holder;

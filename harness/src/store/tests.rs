@@ -29,6 +29,8 @@ fn runs_root(dir: &tempfile::TempDir) -> PathBuf {
 fn finding_file(id: &str) -> FindingFile {
     let point: crate::model::point::Point = "charge#1:answered".parse().expect("a point");
     let window = Window {
+        interleaving: crate::model::interleaving::Interleaving::AsIs,
+        after: None,
         intent: "inv_9".to_owned(),
         first: point.clone(),
         last: point.clone(),
@@ -38,6 +40,7 @@ fn finding_file(id: &str) -> FindingFile {
         micros: 40,
     };
     let finding = Finding {
+        interleaving: crate::model::interleaving::Interleaving::AsIs,
         id: id.to_owned(),
         cell: vec!["durability=exit".to_owned()],
         verdict: Verdict::Duplicated,
@@ -67,11 +70,11 @@ fn finding_file(id: &str) -> FindingFile {
             points: PointRange::All,
             faults: vec![],
             seed: 7,
-            trials: 0,
-            twice: false,
+            ..CampaignSpec::default()
         },
     };
     FindingFile {
+        image: None,
         schema: FINDING_SCHEMA.to_owned(),
         killpoint_version: "0.1.0".to_owned(),
         scenario_file: Some(PathBuf::from("scenarios/a.toml")),
