@@ -9,7 +9,7 @@ use super::summary::CellResult;
 use crate::model::call::Notice;
 use crate::model::event::{Event, TrialRecord};
 use crate::model::finding::Finding;
-use crate::model::report::{Level, Mode, PointCounts, Report, RunVerdict, SCHEMA, StateCounts, TrialCounts};
+use crate::model::report::{Isolation, Level, Mode, PointCounts, Report, RunVerdict, SCHEMA, StateCounts, TrialCounts};
 use crate::model::scenario::{Scenario, Scope};
 use crate::sys::signal::own_cpu_us;
 
@@ -54,14 +54,15 @@ impl Opening {
 #[derive(Debug)]
 pub struct Tally {
     opening: Opening,
+    isolation: Option<Isolation>,
     results: Vec<CellResult>,
 }
 
 impl Tally {
-    /// Nothing yet.
+    /// Nothing yet, of trials with this network.
     #[must_use]
-    pub fn new(opening: Opening) -> Self {
-        Self { opening, results: Vec::new() }
+    pub fn new(opening: Opening, isolation: Option<Isolation>) -> Self {
+        Self { opening, isolation, results: Vec::new() }
     }
 
     /// One more campaign.
@@ -80,9 +81,8 @@ impl Tally {
     pub fn report(self, wall: Duration, is_interrupted: bool, cells: usize) -> Report {
         let verdict = self.verdict(is_interrupted, cells);
         let outside = self.outside();
-        let Self { opening, results } = self;
+        let Self { opening, isolation, results } = self;
         let sum = |of: fn(&CellResult) -> u64| results.iter().map(of).sum::<u64>();
-        let reached = sum(|result| result.summary.points.reached);
         let mut findings: Vec<Finding> = results.iter().flat_map(|result| result.findings.clone()).collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
         Report {
@@ -94,15 +94,19 @@ impl Tally {
             started_at: opening.at,
             scope: opening.scope,
             level: Level::Syscall,
-            mode: Mode::Kill,
+            mode: if !results.is_empty() && results.iter().all(|result| result.summary.mode == Mode::Image) {
+                Mode::Image
+            } else {
+                Mode::Kill
+            },
             verdict,
             points: PointCounts {
                 total: sum(|result| result.summary.points.total),
-                reached,
+                reached: sum(|result| result.summary.points.reached),
                 unreached: sum(|result| result.summary.points.unreached),
                 census: sum(|result| result.summary.points.census),
             },
-            states: StateCounts { raw: reached, distinct: reached },
+            states: StateCounts { raw: sum(|result| result.states.raw), distinct: sum(|result| result.states.distinct) },
             trials: TrialCounts {
                 recorded: sum(|result| result.trials.recorded),
                 resumed: sum(|result| result.trials.resumed),
@@ -116,6 +120,7 @@ impl Tally {
             findings,
             unreached: results.iter().flat_map(|result| result.unreached.clone()).collect(),
             cells: results.into_iter().map(|result| result.summary).collect(),
+            isolation,
             outside,
         }
     }
@@ -155,9 +160,13 @@ impl Tally {
         if !connected.is_empty() {
             outside.push(format!("talked to something that is neither the sandbox nor reset between trials: {connected}"));
         }
+        let refused = list(|notice| if let Notice::Refused { object } = notice { Some(object) } else { None });
+        if !refused.is_empty() {
+            outside.push(format!("asked for something outside of the trial's own network, which was refused (`--network host` lets it through): {refused}"));
+        }
         let written = list(|notice| if let Notice::OutsideWrite { object } = notice { Some(object) } else { None });
         if !written.is_empty() {
-            outside.push(format!("wrote outside the trial's folders, which is not reset between trials (`dir_copy = true` copies the working directory, `ignore` names what is harmless): {written}"));
+            outside.push(format!("wrote outside the trial's folders, which is not reset between trials (`dir_copy = true` copies the working directory, `state_paths` names folders that hold state, `ignore` what is harmless): {written}"));
         }
         outside
     }

@@ -1,16 +1,23 @@
 //! The clean run: it must keep its own promises, it lists every crash point, and it says what is expected of every trial.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::image::film;
 use super::options::CampaignError;
-use super::stage::Stage;
+use super::stage::{Restart, Stage};
+use crate::model::call::Notice;
 use crate::model::census::Census;
+use crate::model::interleaving::Interleaving;
 use crate::model::ledger::Request;
-use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
+use crate::model::life::{Life, LifeEnd, TrialEnd};
 use crate::model::promise::IntentSource;
+use crate::model::reel::Reel;
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Judgement, Verdict};
 use crate::oracle::{self, Expectation};
+use crate::state::ImageStore;
+use crate::trial::TrialResult;
 
 /// What the clean run of a cell showed.
 #[derive(Clone, Debug)]
@@ -47,8 +54,9 @@ impl Baseline {
         let broken: Vec<_> = self.judgements.iter().filter(|judgement| judgement.verdict != Verdict::Once).collect();
         let first = broken.first()?;
         let evidence = first.evidence.join("; ");
+        let refused = refused(&self.life).map(|told| format!("; {told}")).unwrap_or_default();
         Some(format!(
-            "uninjured, {} of `{}` is {}: promised {}, observed {}{}{evidence}",
+            "uninjured, {} of `{}` is {}: promised {}, observed {}{}{evidence}{refused}",
             first.intent,
             first.promise,
             first.verdict,
@@ -59,38 +67,59 @@ impl Baseline {
     }
 }
 
+/// What a life was refused because its trial has a network of its own, with what to do about it; `None`: nothing.
+#[must_use]
+pub fn refused(life: &Life) -> Option<String> {
+    let names = life
+        .notices
+        .iter()
+        .filter_map(|notice| if let Notice::Refused { object } = notice { Some(object.as_str()) } else { None });
+    let names: Vec<_> = names.collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(", ");
+        format!("it was refused {names}, because a trial has a network of its own; hint: `--network host`, or `network = \"host\"` under `[workflow]`, lets it through")
+    })
+}
+
 /// Runs the workflow uninjured, twice where that is asked for or needed to learn what is volatile.
 ///
 /// # Errors
 /// It could not be run at all, or the campaign was interrupted.
 pub async fn run(stage: &Stage) -> Result<Baseline, CampaignError> {
-    let first = clean_run(stage, "baseline").await?;
+    Ok(record(stage, None).await?.0)
+}
+
+/// The same, with the world kept at each point of the first clean run where there is a store for it.
+///
+/// # Errors
+/// As [`run`].
+pub async fn record(stage: &Stage, film: Option<&Arc<ImageStore>>) -> Result<(Baseline, Option<Reel>), CampaignError> {
+    let first = clean_run(stage, "baseline", film).await?;
     let mut baseline = Baseline {
-        life: first.0.lives.last().cloned().ok_or_else(|| CampaignError::Bug("a trial without a life".to_owned()))?,
-        ledger: first.0.ledger.clone(),
+        life: first.trial.lives.last().cloned().ok_or_else(|| CampaignError::Bug("a trial without a life".to_owned()))?,
+        ledger: first.trial.ledger.clone(),
         second_ledger: None,
         judgements: Vec::new(),
-        census: first.1,
+        census: first.first.census.clone(),
         not_repeatable: Vec::new(),
     };
     let promises = &stage.scenario.promises;
     let is_auto = promises.is_empty() || promises.iter().any(|promise| promise.intent == IntentSource::Auto);
-    if (stage.scenario.campaign.twice || is_auto) && first.0.end == TrialEnd::Done {
-        let (second, census) = clean_run(stage, "baseline-2").await?;
-        baseline.not_repeatable = differences(&baseline.census, &census);
-        baseline.second_ledger = Some(second.ledger);
+    if (stage.scenario.campaign.twice || is_auto) && first.trial.end == TrialEnd::Done {
+        let second = clean_run(stage, "baseline-2", None).await?;
+        baseline.not_repeatable = differences(&baseline.census, &second.first.census);
+        baseline.second_ledger = Some(second.trial.ledger);
     }
-    baseline.judgements = oracle::judge_baseline(&baseline.expectation(stage), &first.0);
-    Ok(baseline)
+    baseline.judgements = oracle::judge_baseline(&baseline.expectation(stage), &first.trial);
+    let reel = if film.is_some() { film::reel(Interleaving::AsIs, &[], first) } else { None };
+    Ok((baseline, reel))
 }
 
-async fn clean_run(stage: &Stage, name: &str) -> Result<(Trial, Census), CampaignError> {
+async fn clean_run(stage: &Stage, name: &str, film: Option<&Arc<ImageStore>>) -> Result<TrialResult, CampaignError> {
     let world = stage.world(&format!("c{}-{name}", stage.index))?;
     // A clean run is one life: a workflow that is only done after a restart has not been shown to be right.
-    let mut scenario = (*stage.scenario).clone();
-    scenario.roles[0].lives_max = 1;
-    let stage = Stage { scenario: scenario.into(), ..stage.clone() };
-    let result = stage.trial(Schedule::default(), &world).await?;
+    let restart = Restart { film: film.cloned(), ..Restart::default() };
+    let result = stage.with_lives(1).trial_from(Schedule::default(), restart, &world).await?;
     match &result.trial.end {
         TrialEnd::Interrupted => Err(CampaignError::Interrupted),
         // The workflow's own doing, not the machine's.
@@ -103,10 +132,10 @@ async fn clean_run(stage: &Stage, name: &str) -> Result<(Trial, Census), Campaig
             reason: reason.clone(),
             hint: "`killpoint doctor` looks at what tracing needs".to_owned(),
         }),
-        _ if !result.census_is_whole => {
+        _ if !result.first.census_is_whole => {
             Err(CampaignError::Scenario("the workflow makes more state-changing calls than a census holds".to_owned()))
         }
-        _ => Ok((result.trial, result.census)),
+        _ => Ok(result),
     }
 }
 

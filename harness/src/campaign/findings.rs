@@ -9,12 +9,16 @@ use std::ops::Bound;
 use crate::model::census::Census;
 use crate::model::event::TrialRecord;
 use crate::model::finding::{Finding, Window};
+use crate::model::interleaving::Interleaving;
 use crate::model::limits::WINDOW_GAP_MAX_POINTS;
 use crate::model::point::{Moment, Point};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 
+mod merge;
 #[cfg(test)]
 mod tests;
+
+pub use merge::{Told, merge};
 
 /// What failing trials of one finding have in common. Sorts the worst first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -82,7 +86,8 @@ fn finding(cell: &[String], points: &Points<'_>, key: Key, failures: &Failures<'
         cause: key.cause,
         why: judgement.evidence.clone(),
         // A record counts as reached only when the SIGKILL was seen to land.
-        confirmed_by_sigkill: record.reached,
+        confirmed_by_sigkill: record.reached && record.state.is_none(),
+        interleaving: record.interleaving,
         schedule: record.schedule.clone(),
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
         repro: String::new(),
@@ -106,12 +111,12 @@ fn shown_by<'a>(
     let inside =
         || by_point.range(widest.first..=widest.last).flat_map(|(point, list)| list.iter().map(move |one| (*point, *one)));
     let own_name = |(point, (record, _)): &(usize, (&TrialRecord, &Judgement))| {
-        record.schedule.0.first().is_some_and(|step| Some(&step.point) == points.name(*point))
+        record.schedule.0.last().is_some_and(|step| Some(&step.point) == points.name(*point))
     };
     let at = |wanted: Moment| {
-        inside().find(|(_, (record, _))| match record.schedule.0.as_slice() {
-            [step] => matches!(&step.point, Point::Wire(wire) if wire.effect == promise && wire.moment == wanted),
-            _ => false,
+        inside().find(|(_, (record, _))| match record.schedule.0.last() {
+            Some(step) => matches!(&step.point, Point::Wire(wire) if wire.effect == promise && wire.moment == wanted),
+            None => false,
         })
     };
     let steady = at(Moment::Answered).or_else(|| at(Moment::Executed));
@@ -170,7 +175,7 @@ impl<'a> Points<'a> {
         for record in records.iter().filter(|record| record.reached) {
             *points.reached.entry(record.point).or_default() += 1;
             // A record of a point that this census lacks is not dropped: it goes by the name it was carried out under.
-            if let Some(step) = record.schedule.0.first() {
+            if let Some(step) = record.schedule.0.last() {
                 points.names.entry(record.point).or_insert((&step.point, end_us));
             }
             for judgement in &record.judgements {
@@ -217,6 +222,8 @@ impl<'a> Points<'a> {
         let at_us = |point: usize| self.names.get(&point).map_or(0, |(_, at_us)| *at_us);
         let window = Window {
             intent: intent.to_owned(),
+            interleaving: Interleaving::AsIs,
+            after: None,
             first: name(first),
             last: name(last),
             closed_by: closed_by.cloned(),

@@ -6,26 +6,33 @@ mod assemble;
 mod baseline;
 mod confirm;
 pub mod findings;
+mod image;
 pub mod options;
 mod setup;
 mod stage;
 mod summary;
 mod sweep;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 pub use options::{Abort, Answer, CampaignError, CellPoints, Options, Source, Tell};
 
-use crate::model::event::{Event, TrialRecord};
+use crate::model::event::Event;
+use crate::model::reel::Reel;
 use crate::model::report::Report;
-use crate::model::scenario::Scenario;
+use crate::model::scenario::{ModeChoice, Scenario, Strategy};
+use crate::oracle::Expectation;
 use crate::plan::{self, PlannedTrial};
-use crate::state::Worlds;
+use crate::state::{ImageStore, Worlds};
 use crate::store::{FindingFile, RunFolder};
 use crate::tracer::{Ability, probe};
+use crate::trial;
+pub use crate::trial::{Opened, Visited};
 use assemble::{Opening, Tally};
 use baseline::Baseline;
+pub use baseline::refused;
 use stage::Stage;
 use summary::CellResult;
 
@@ -54,13 +61,14 @@ pub async fn run(
     let opening = Opening::of(scenario, source, &past);
     let stages = stages(scenario, options, &tell, abort).await?;
     note(opening.event(stages.len()))?;
-    let mut tally = Tally::new(opening);
+    let mut tally = Tally::new(opening, stages.first().map(|stage| stage.isolation.clone()));
     for stage in &stages {
         if abort.is_set() {
             break;
         }
         note(Event::CellStarted { cell: stage.index, values: stage.values() })?;
-        let result = match cell(stage, source, options, folder, &tell, &past, tally.findings()).await {
+        let desk = Desk { source, options, folder, tell: &tell, past: &past };
+        let result = match cell(stage, desk, tally.findings()).await {
             Err(CampaignError::Interrupted) => break,
             other => other?,
         };
@@ -72,6 +80,10 @@ pub async fn run(
     note(if is_interrupted { Event::Interrupted } else { Event::RunFinished })?;
     let report = tally.report(started.elapsed(), is_interrupted, stages.len());
     folder.write_report(&report).map_err(CampaignError::Store)?;
+    if !is_interrupted {
+        // Each finding has a copy of its own image.
+        folder.remove_images().map_err(CampaignError::Store)?;
+    }
     Ok(report)
 }
 
@@ -89,12 +101,20 @@ pub async fn points(scenario: &Scenario, options: &Options, tell: Tell, abort: &
     Ok(cells)
 }
 
-/// Carries out a finding's schedule `times` times and judges each; for `killpoint replay`.
+/// Brings a finding back `times` times and judges each; for `killpoint replay`. From its crash image in its folder where it has one and
+/// `by_kill` is not set, else by a SIGKILL in a trial from the start.
 ///
 /// # Errors
 /// As [`run`].
-pub async fn replay(finding: &FindingFile, times: u32, tell: Tell, abort: &Abort) -> Result<Vec<Answer>, CampaignError> {
-    let options = Options { jobs: 1, at: None, only: finding.cell.clone() };
+pub async fn replay(
+    finding: &FindingFile,
+    folder: &Path,
+    by_kill: bool,
+    times: u32,
+    tell: Tell,
+    abort: &Abort,
+) -> Result<Vec<Answer>, CampaignError> {
+    let options = Options { jobs: 1, at: None, only: finding.cell.clone(), class_check: 0 };
     let stages = stages(&finding.scenario, &options, &tell, abort).await?;
     let stage =
         stages.first().ok_or_else(|| CampaignError::Scenario("the finding's cell is not in its scenario's matrix".to_owned()))?;
@@ -104,16 +124,46 @@ pub async fn replay(finding: &FindingFile, times: u32, tell: Tell, abort: &Abort
         return Err(CampaignError::Baseline(trouble));
     }
     let expectation = baseline.expectation(stage);
+    let image = match &finding.image {
+        Some(image) if !by_kill => Some((image, confirm::open_store(folder)?)),
+        _ => None,
+    };
     let mut answers = Vec::new();
     for time in 0..times {
         if abort.is_set() {
             break;
         }
         let name = format!("replay-{time}");
-        let (answer, _world) = confirm::answer(stage, &expectation, &finding.finding, &baseline.census, &name).await?;
-        answers.push(answer);
+        answers.push(match &image {
+            Some((image, store)) => confirm::from_image(stage, &expectation, &finding.finding, store, image, &name).await?,
+            None => confirm::answer(stage, &expectation, &finding.finding, &baseline.census, &name).await?.0,
+        });
     }
     Ok(answers)
+}
+
+/// Opens the world of a finding as it stood at the crash, for a program on the terminal; `None`: the user's shell.
+///
+/// # Errors
+/// As [`run`]; or the finding has no crash image.
+pub async fn visit(
+    finding: &FindingFile,
+    folder: &Path,
+    command: Option<&[String]>,
+    tell: Tell,
+    opened: impl FnOnce(&Opened),
+) -> Result<Visited, CampaignError> {
+    let Some(image) = &finding.image else {
+        let hint = "a run in image mode keeps one: `killpoint run --mode image`";
+        return Err(CampaignError::Scenario(format!("the finding has no crash image that could be opened\nhint: {hint}")));
+    };
+    let options = Options { jobs: 1, at: None, only: finding.cell.clone(), class_check: 0 };
+    let stages = stages(&finding.scenario, &options, &tell, &Abort::default()).await?;
+    let stage =
+        stages.first().ok_or_else(|| CampaignError::Scenario("the finding's cell is not in its scenario's matrix".to_owned()))?;
+    let store = confirm::open_store(folder)?;
+    let world = stage.restored(&store, &image.shot, "visit").await?;
+    stage.visit(image.past.clone(), &world, command, opened).await
 }
 
 /// The stages of all cells that are asked for, with setup done and the machine found able.
@@ -129,7 +179,10 @@ async fn stages(scenario: &Scenario, options: &Options, tell: &Tell, abort: &Abo
         return Err(CampaignError::Machine { reason, hint });
     }
     let cache = setup::prepare(scenario.workflow(), worlds.path(), tell, abort).await?;
-    let scenario = Arc::new(scenario.clone());
+    let isolation = trial::isolation(scenario.workflow(), worlds.path());
+    let mut scenario = scenario.clone();
+    scenario.roles[0].network = isolation.network;
+    let scenario = Arc::new(scenario);
     let cells = scenario.cells().into_iter().enumerate();
     let wanted = cells.filter(|(_, cell)| options.only.iter().all(|value| cell.contains(value)));
     let stage = |(index, cell)| Stage {
@@ -138,55 +191,129 @@ async fn stages(scenario: &Scenario, options: &Options, tell: &Tell, abort: &Abo
         cell,
         cache: cache.clone(),
         worlds: worlds.clone(),
+        isolation: isolation.clone(),
         abort: abort.clone(),
     };
     Ok(wanted.map(stage).collect())
 }
 
-/// One campaign.
-async fn cell(
-    stage: &Stage,
-    source: &Source,
-    options: &Options,
-    folder: &RunFolder,
-    tell: &Tell,
-    past: &[Event],
-    findings_before: usize,
-) -> Result<CellResult, CampaignError> {
-    let (baseline, is_new) = match assemble::past_baseline(past, stage.index) {
-        Some(baseline) => (baseline, false),
-        None => (baseline::run(stage).await?, true),
-    };
-    if is_new {
-        let event = assemble::baseline_event(stage.index, &baseline);
-        folder.append(&event).map_err(CampaignError::Store)?;
-        tell(&event);
+/// What every campaign of a run is given.
+#[derive(Clone, Copy)]
+struct Desk<'a> {
+    source: &'a Source,
+    options: &'a Options,
+    folder: &'a RunFolder,
+    tell: &'a Tell,
+    /// The events of a run that was cut off.
+    past: &'a [Event],
+}
+
+impl Desk<'_> {
+    /// Keeps an event and tells it.
+    fn note(&self, event: &Event) -> Result<(), CampaignError> {
+        self.folder.append(event).map_err(CampaignError::Store)?;
+        (self.tell)(event);
+        Ok(())
     }
+}
+
+/// One campaign.
+async fn cell(stage: &Stage, desk: Desk<'_>, findings_before: usize) -> Result<CellResult, CampaignError> {
+    let store = image_store(stage, &desk)?;
+    let (baseline, reel) = baseline_of(stage, &desk, store.as_ref()).await?;
     if let Some(reason) = baseline.trouble() {
         return Ok(CellResult::broken(stage, baseline, reason));
     }
     let expectation = baseline.expectation(stage);
+    let objection = image::fitness::objection(&baseline.life.notices);
     let spec = &stage.scenario.campaign;
-    let plan: Box<dyn Iterator<Item = PlannedTrial> + Send> = match &options.at {
+    match (store, reel, &objection) {
+        (Some(store), Some(reel), None) => {
+            let developed = image::develop(stage, &expectation, &baseline, reel, &store, desk).await?;
+            by_images(stage, desk, baseline, &expectation, &store, developed, findings_before).await
+        }
+        (Some(_), _, Some(reason)) if spec.mode == ModeChoice::Image || spec.depth > 1 => Err(CampaignError::Scenario(format!(
+            "it cannot be resumed from images: {reason}\nhint: leave out `mode` and `depth`; then each trial is made by a SIGKILL"
+        ))),
+        _ => by_kills(stage, desk, baseline, &expectation, objection, findings_before).await,
+    }
+}
+
+/// Where images go, if the campaign is one for images.
+fn image_store(stage: &Stage, desk: &Desk<'_>) -> Result<Option<Arc<ImageStore>>, CampaignError> {
+    let spec = &stage.scenario.campaign;
+    let is_fit = desk.options.at.is_none()
+        && match spec.mode {
+            ModeChoice::Kill => false,
+            ModeChoice::Image => true,
+            // Draws are the weak way that images make needless; who asks for them wants kills.
+            ModeChoice::Auto => spec.strategy == Strategy::Sweep,
+        };
+    if !is_fit {
+        return Ok(None);
+    }
+    let what = "the folder of the crash images could not be made".to_owned();
+    let store = ImageStore::open(&desk.folder.images_dir());
+    store.map(|store| Some(Arc::new(store))).map_err(|error| CampaignError::Files { what, source: Box::new(error) })
+}
+
+/// The clean run: the one of a run that was cut off, or a new one. With a store, its recording as well.
+async fn baseline_of(
+    stage: &Stage,
+    desk: &Desk<'_>,
+    store: Option<&Arc<ImageStore>>,
+) -> Result<(Baseline, Option<Reel>), CampaignError> {
+    if let Some(baseline) = assemble::past_baseline(desk.past, stage.index) {
+        let reel = image::past_reels(desk.past, stage.index).into_iter().next();
+        return Ok((baseline, reel));
+    }
+    let (baseline, reel) = baseline::record(stage, store).await?;
+    if let Some(reel) = &reel {
+        desk.note(&Event::Recorded { cell: stage.index, reel: Box::new(reel.clone()) })?;
+    }
+    desk.note(&assemble::baseline_event(stage.index, &baseline))?;
+    Ok((baseline, reel))
+}
+
+/// Numbers the findings of a campaign from images and shows each by a SIGKILL.
+async fn by_images(
+    stage: &Stage,
+    desk: Desk<'_>,
+    baseline: Baseline,
+    expectation: &Expectation,
+    store: &Arc<ImageStore>,
+    mut developed: image::Developed,
+    findings_before: usize,
+) -> Result<CellResult, CampaignError> {
+    let place = confirm::Place { stage, desk, expectation, census: &baseline.census, store: Some(store) };
+    let found = std::mem::take(&mut developed.findings);
+    let kept = confirm::keep_all(place, found, findings_before).await?;
+    Ok(CellResult::of_images(stage, baseline, developed, kept))
+}
+
+/// A campaign in which each trial is made by a SIGKILL. `reason`: why images are not sound.
+async fn by_kills(
+    stage: &Stage,
+    desk: Desk<'_>,
+    baseline: Baseline,
+    expectation: &Expectation,
+    reason: Option<String>,
+    findings_before: usize,
+) -> Result<CellResult, CampaignError> {
+    let spec = &stage.scenario.campaign;
+    let plan: Box<dyn Iterator<Item = PlannedTrial> + Send> = match &desk.options.at {
         Some(schedule) => Box::new(std::iter::once(plan::single(schedule, &baseline.census))),
         None => Box::new(plan::trials(&baseline.census, spec)),
     };
-    let trials = match &options.at {
+    let trials = match &desk.options.at {
         Some(_) => 1,
         None => plan::size(&baseline.census, spec),
     };
-    tell(&Event::Planned { cell: stage.index, trials });
-    let done: Vec<TrialRecord> = assemble::past_records(past, stage.index);
-    for record in &done {
-        tell(&Event::TrialFinished(record.clone()));
-    }
-    let swept = sweep::sweep(stage, &expectation, &baseline.census, plan, done, options.jobs, folder, tell).await?;
-    let mut found = findings::group(&stage.values(), &baseline.census, &swept.records);
-    for (index, finding) in found.iter_mut().enumerate() {
-        confirm::keep(stage, source, &expectation, &baseline.census, finding, findings_before + index + 1, folder).await?;
-        let event = Event::FindingMade { cell: stage.index, finding: Box::new(finding.clone()) };
-        folder.append(&event).map_err(CampaignError::Store)?;
-        tell(&event);
-    }
-    Ok(CellResult::of(stage, baseline, swept, found, trials))
+    (desk.tell)(&Event::Planned { cell: stage.index, trials });
+    let swept = sweep::sweep(stage, expectation, &baseline.census, plan, desk).await?;
+    let found = findings::group(&stage.values(), &baseline.census, &swept.records);
+    let place = confirm::Place { stage, desk, expectation, census: &baseline.census, store: None };
+    let found = found.into_iter().map(|finding| (finding, None)).collect();
+    let found = confirm::keep_all(place, found, findings_before).await?;
+    Ok(CellResult::of(stage, baseline, swept, found, trials).because(reason))
 }

@@ -35,6 +35,8 @@ pub struct Options {
     pub at: Option<Schedule>,
     /// Only cells that have these values.
     pub only: Vec<(String, String)>,
+    /// So many classes of states that were taken as one are checked: all their members are resumed.
+    pub class_check: usize,
 }
 
 /// The interrupt of a run (Ctrl-C): set once, seen by all.

@@ -77,8 +77,8 @@ async fn run(
 ) -> Result<(), CampaignError> {
     let missing = |error: CommandError| command_error("setup", argv, &error);
     // Setup may read the whole environment but not what only a trial has.
-    let env = environment(&Role { env: Vec::new(), ..role.clone() }, places, None).map_err(missing)?;
-    let command = ready(argv, &role.dir, &env, places).map_err(missing)?;
+    let env = environment(&Role { env: Vec::new(), ..role.clone() }, places, &[]).map_err(missing)?;
+    let command = ready(argv, &role.dir, &env, places, &Path::to_owned).map_err(missing)?;
     let spelt: Vec<_> = command.argv.iter().map(|argument| argument.to_string_lossy()).collect();
     let spelt = spelt.join(" ");
     tell(&Event::SetupStarted { command: spelt.clone() });
@@ -88,7 +88,10 @@ async fn run(
         env,
         dir: role.dir.clone(),
         output: output.to_owned(),
+        inside: None,
         stop_at_calls: false,
+        stop_at_wakes: false,
+        pauses: None,
     };
     let outcome = follow(launch, abort).await?;
     let how = match outcome.death {

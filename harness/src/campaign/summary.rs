@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::baseline::Baseline;
+use super::image::Developed;
 use super::stage::Stage;
 use super::sweep::Swept;
 use crate::model::call::Notice;
@@ -11,7 +12,9 @@ use crate::model::event::TrialRecord;
 use crate::model::finding::Finding;
 use crate::model::life::TrialEnd;
 use crate::model::point::{Moment, Point, WirePoint};
-use crate::model::report::{BaselineEffect, Cell, Landmark, PointCounts, RunVerdict, TrialCounts, UnreachedPoint};
+use crate::model::report::{
+    BaselineEffect, Cell, Landmark, Mode, PointCounts, RunVerdict, StateCounts, TrialCounts, UnreachedPoint,
+};
 use crate::model::verdict::Verdict;
 use crate::oracle::Expectation;
 
@@ -32,6 +35,8 @@ pub struct CellResult {
     pub lives: u64,
     /// CPU time of those lives, in microseconds.
     pub cpu_us: u64,
+    /// Its states.
+    pub states: StateCounts,
 }
 
 impl CellResult {
@@ -45,7 +50,16 @@ impl CellResult {
         let effects = effects(stage, &baseline, &expectation, &[]);
         let lives = clean_runs(&baseline);
         let trials = TrialCounts { recorded: lives, ..TrialCounts::default() };
-        Self { summary, findings: Vec::new(), effects, unreached: Vec::new(), trials, lives, cpu_us: baseline.life.cpu_us }
+        Self {
+            summary,
+            findings: Vec::new(),
+            effects,
+            unreached: Vec::new(),
+            trials,
+            lives,
+            cpu_us: baseline.life.cpu_us,
+            states: StateCounts::default(),
+        }
     }
 
     /// A campaign with trials. `planned` is how many there were to be.
@@ -60,7 +74,7 @@ impl CellResult {
         (summary.verdict, summary.reason) = verdict(records, &findings, &swept, summary.points, planned);
         summary.strip = strip(&baseline.census, records);
         summary.landmarks = landmarks(&baseline.census, records, &findings);
-        let killed = records.iter().filter(|record| record.reached).count() as u64;
+        let killed = records.iter().filter(|record| record.reached && record.state.is_none()).count() as u64;
         let lives: u64 = records.iter().map(|record| u64::from(record.lives)).sum();
         let tries: u64 = records.iter().map(|record| u64::from(record.tries)).sum();
         let clean = clean_runs(&baseline);
@@ -69,11 +83,61 @@ impl CellResult {
             trials: TrialCounts { recorded: clean, resumed: lives - tries.min(lives), killed },
             lives: lives + clean,
             cpu_us: records.iter().map(|record| record.cpu_us).sum::<u64>() + baseline.life.cpu_us,
+            states: StateCounts { raw: killed, distinct: killed },
             summary,
             findings,
             unreached,
         }
     }
+
+    /// A campaign from crash images.
+    #[must_use]
+    pub fn of_images(stage: &Stage, baseline: Baseline, developed: Developed, findings: Vec<Finding>) -> Self {
+        let Developed { swept, others, planned, depths, orders, check, doubts, recorded_lives, resumed_lives, cpu_us, .. } =
+            developed;
+        let mut result = Self::of(stage, baseline, swept, findings, planned);
+        let summary = &mut result.summary;
+        summary.mode = Mode::Image;
+        let mut doubts = doubts;
+        doubts.extend(check.iter().flat_map(|check| check.disagreements.iter().cloned()));
+        doubts.extend(unjudged(&others).filter(|_| summary.reason.is_none()));
+        if !doubts.is_empty() {
+            summary.reason = Some(summary.reason.iter().cloned().chain(doubts).collect::<Vec<_>>().join("; "));
+            if summary.verdict == RunVerdict::Clean {
+                summary.verdict = RunVerdict::Inconclusive;
+            }
+        }
+        result.states = StateCounts {
+            raw: depths.iter().map(|depth| depth.raw).sum(),
+            distinct: depths.iter().map(|depth| depth.distinct).sum(),
+        };
+        (summary.depths, summary.orders, summary.class_check) = (depths, orders, check);
+        let confirmed = result.findings.iter().filter(|finding| finding.confirmed_by_sigkill).count() as u64;
+        result.trials.killed += confirmed;
+        result.trials.recorded += recorded_lives;
+        result.trials.resumed += resumed_lives;
+        result.lives += recorded_lives + resumed_lives;
+        result.cpu_us += cpu_us;
+        result
+    }
+
+    /// The same, with the reason why it was not made from images.
+    #[must_use]
+    pub fn because(mut self, reason: Option<String>) -> Self {
+        self.summary.mode_reason = reason;
+        self
+    }
+}
+
+/// Why some trials say nothing.
+fn unjudged(records: &[TrialRecord]) -> Option<String> {
+    let unknown = records.iter().flat_map(|record| &record.judgements).find(|judgement| judgement.verdict == Verdict::Unknown);
+    if let Some(judgement) = unknown {
+        let evidence = judgement.evidence.join("; ");
+        return Some(format!("`{}` of {} could not be judged at every point: {evidence}", judgement.promise, judgement.intent));
+    }
+    let silent = records.iter().find(|record| !record.reached || record.judgements.is_empty())?;
+    Some(format!("the trial at {} could not be judged", silent.schedule))
 }
 
 fn clean_runs(baseline: &Baseline) -> u64 {
@@ -92,6 +156,11 @@ fn summary(stage: &Stage, baseline: &Baseline) -> Cell {
         not_repeatable: baseline.not_repeatable.clone(),
         strip: String::new(),
         landmarks: Vec::new(),
+        mode: Mode::Kill,
+        mode_reason: None,
+        depths: Vec::new(),
+        orders: Vec::new(),
+        class_check: None,
     }
 }
 
@@ -100,8 +169,16 @@ fn notices(baseline: &Baseline) -> Vec<Notice> {
 }
 
 fn points(baseline: &Baseline, records: &[TrialRecord], planned: u64) -> PointCounts {
-    let reached = records.iter().filter(|record| record.reached).count() as u64;
-    let unreached = records.len() as u64 - reached;
+    let is_image = records.iter().any(|record| record.state.is_some());
+    let (reached, unreached) = if is_image {
+        // A point may have two worlds; it is reached where both were judged.
+        let all: BTreeSet<usize> = records.iter().map(|record| record.point).collect();
+        let missed: BTreeSet<usize> = records.iter().filter(|record| !record.reached).map(|record| record.point).collect();
+        ((all.len() - missed.len()) as u64, missed.len() as u64)
+    } else {
+        let reached = records.iter().filter(|record| record.reached).count() as u64;
+        (reached, records.len() as u64 - reached)
+    };
     PointCounts { total: planned, reached, unreached, census: baseline.census.points.len() as u64 }
 }
 

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use tokio::task::JoinSet;
 
-use super::options::{CampaignError, Tell};
+use super::Desk;
+use super::options::CampaignError;
 use super::stage::Stage;
 use crate::model::census::{Census, CensusPoint};
 use crate::model::event::{Event, TrialRecord};
+use crate::model::interleaving::Interleaving;
 use crate::model::life::{Trial, TrialEnd};
 use crate::model::point::{CallName, Point};
 use crate::model::schedule::Schedule;
 use crate::oracle::{self, Expectation};
 use crate::plan::PlannedTrial;
-use crate::store::RunFolder;
 use crate::trial::TrialResult;
 
 /// What the trials of a cell came to.
@@ -29,7 +30,7 @@ pub struct Swept {
 /// How often a trial is made again when the machine got in the way.
 const ENVIRONMENT_TRIES: u32 = 2;
 
-/// Carries out a plan.
+/// Carries out a plan; trials that a run which was cut off had done are not done again.
 ///
 /// # Errors
 /// A trial could not be made at all, or the run folder cannot be written.
@@ -38,11 +39,12 @@ pub async fn sweep(
     expectation: &Expectation,
     census: &Census,
     plan: impl Iterator<Item = PlannedTrial>,
-    done: Vec<TrialRecord>,
-    jobs: usize,
-    folder: &RunFolder,
-    tell: &Tell,
+    desk: Desk<'_>,
 ) -> Result<Swept, CampaignError> {
+    let done = super::assemble::past_records(desk.past, stage.index);
+    for record in &done {
+        (desk.tell)(&Event::TrialFinished(record.clone()));
+    }
     let known: BTreeSet<u64> = done.iter().map(|record| record.trial).collect();
     let mut records = done;
     let mut plan = plan.filter(|planned| !known.contains(&planned.trial));
@@ -51,7 +53,7 @@ pub async fn sweep(
         Arc::new(census.points.iter().filter_map(|own| called_at(&own.point)).cloned().collect());
     let (mut running, mut is_interrupted) = (JoinSet::new(), false);
     loop {
-        while running.len() < jobs && !stage.abort.is_set() {
+        while running.len() < desk.options.jobs && !stage.abort.is_set() {
             let Some(planned) = plan.next() else { break };
             running.spawn(one(stage.clone(), expectation.clone(), names.clone(), planned));
         }
@@ -61,10 +63,8 @@ pub async fn sweep(
             is_interrupted = true;
             continue;
         }
-        folder.write_trial(stage.index, record.trial, &trial).map_err(CampaignError::Store)?;
-        let event = Event::TrialFinished(record.clone());
-        folder.append(&event).map_err(CampaignError::Store)?;
-        tell(&event);
+        desk.folder.write_trial(stage.index, record.trial, &trial).map_err(CampaignError::Store)?;
+        desk.note(&Event::TrialFinished(record.clone()))?;
         records.push(record);
     }
     is_interrupted |= plan.next().is_some();
@@ -87,8 +87,8 @@ async fn one(
             continue;
         }
         let world = stage.world(&format!("c{}-t{}", stage.index, planned.trial))?;
-        let TrialResult { trial, census, .. } = stage.trial(schedule, &world).await?;
-        names.look(&census, &known);
+        let TrialResult { trial, first } = stage.trial(schedule, &world).await?;
+        names.look(&first.census, &known);
         tries += 1;
         lives += u32::try_from(trial.lives.len()).unwrap_or(u32::MAX);
         cpu_us += trial.lives.iter().map(|life| life.cpu_us).sum::<u64>();
@@ -115,6 +115,8 @@ async fn one(
         cell: stage.index,
         trial: planned.trial,
         point: planned.point,
+        interleaving: Interleaving::AsIs,
+        state: None,
         schedule: trial.schedule.clone(),
         tries,
         reached,

@@ -2,10 +2,11 @@
 
 use proptest::prelude::*;
 
-use super::group;
+use super::{Told, group, merge};
 use crate::model::census::{Census, CensusPoint};
 use crate::model::event::TrialRecord;
 use crate::model::finding::Finding;
+use crate::model::interleaving::Interleaving;
 use crate::model::life::TrialEnd;
 use crate::model::limits::WINDOW_GAP_MAX_POINTS;
 use crate::model::point::Point;
@@ -42,6 +43,8 @@ fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
         cell: 0,
         trial: point as u64,
         point,
+        interleaving: Interleaving::AsIs,
+        state: None,
         schedule: Schedule::kill(name(point)),
         tries: 1,
         reached: true,
@@ -231,6 +234,29 @@ fn one_per_point() -> impl Strategy<Value = Vec<TrialRecord>> {
         records.dedup_by_key(|record| record.point);
         records
     })
+}
+
+#[test]
+fn a_finding_is_told_in_the_plainest_order_and_another_order_only_where_it_is_wider() {
+    let told = |interleaving, prefix: &str, marks: &str| Told {
+        interleaving,
+        prefix: if prefix.is_empty() { Schedule::default() } else { prefix.parse().expect("a schedule") },
+        findings: group(&[], &census(marks.len()), &sweep(marks)),
+    };
+    let merged = merge(vec![
+        told(Interleaving::AsIs, "", "..xx..."),
+        told(Interleaving::FlushLate, "", "..xxxx."),
+        told(Interleaving::Seed(1), "", "..xx..."),
+        told(Interleaving::AsIs, "charge#1:executed", ".xxxxx."),
+    ]);
+    let [finding] = merged.as_slice() else { panic!("{merged:?}") };
+    assert_eq!(finding.interleaving, Interleaving::AsIs);
+    let windows: Vec<_> = finding.windows.iter().map(|window| (window.interleaving, window.last.clone())).collect();
+    assert_eq!(windows, [(Interleaving::AsIs, name(3)), (Interleaving::FlushLate, name(5))]);
+    assert_eq!(finding.trials, 2 + 4 + 2 + 5);
+
+    let late = merge(vec![told(Interleaving::AsIs, "", "......"), told(Interleaving::AsIs, "charge#1:executed", "..xx..")]);
+    assert_eq!(late[0].window.after.as_ref().map(ToString::to_string).as_deref(), Some("charge#1:executed kill"));
 }
 
 proptest! {
