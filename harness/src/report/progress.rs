@@ -54,6 +54,11 @@ impl Progress {
                 self.total += trials;
                 None
             }
+            Event::Recorded { .. } => None,
+            Event::StateTried { .. } => {
+                self.done += 1;
+                None
+            }
             Event::TrialFinished(record) => {
                 self.done += 1;
                 self.unreached += u64::from(!record.reached);
@@ -124,6 +129,8 @@ mod tests {
             cell: 1,
             trial: 0,
             point: 0,
+            interleaving: crate::model::interleaving::Interleaving::AsIs,
+            state: None,
             schedule: "charge#1:answered kill".parse().expect("a schedule"),
             tries: 1,
             reached,

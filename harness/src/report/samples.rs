@@ -4,10 +4,10 @@ use crate::model::call::Notice;
 use crate::model::finding::{Finding, Window};
 use crate::model::point::Point;
 use crate::model::report::{
-    BaselineEffect, Cell, Landmark, Level, Mode, PointCounts, Report, RunVerdict, SCHEMA, StateCounts, TrialCounts,
+    BaselineEffect, Cell, Isolation, Landmark, Level, Mode, PointCounts, Report, RunVerdict, SCHEMA, StateCounts, TrialCounts,
     UnreachedPoint,
 };
-use crate::model::scenario::Scope;
+use crate::model::scenario::{Network, Scope};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Cause, Judgement, Verdict};
 
@@ -50,6 +50,11 @@ fn cell(values: &[&str], strip: String, landmarks: &[(u32, &str)]) -> Cell {
         false => RunVerdict::Clean,
     };
     Cell {
+        mode: Mode::Kill,
+        mode_reason: None,
+        depths: Vec::new(),
+        orders: Vec::new(),
+        class_check: None,
         cell: values.iter().map(|value| (*value).to_owned()).collect(),
         verdict,
         reason: None,
@@ -105,6 +110,7 @@ fn report(verdict: RunVerdict, cells: Vec<Cell>, findings: Vec<Finding>) -> Repo
         findings,
         cells,
         unreached: vec![],
+        isolation: Some(Isolation { network: Network::Private, reason: None }),
         outside: vec![
             "Loss of power: what was handed to the kernel and not yet to the disk is taken to survive.".to_owned(),
             "Other orders of the workflow's threads than those of this run.".to_owned(),
@@ -117,6 +123,8 @@ const SAFE_AGAIN: &str = "charge#1:answered/pwrite64(checkpoints.db-wal)#4";
 
 fn window(intent: &str, first: &str, last: &str, closed_by: Option<&str>, points: u32, micros: u64) -> Window {
     Window {
+        interleaving: crate::model::interleaving::Interleaving::AsIs,
+        after: None,
         intent: intent.to_owned(),
         first: point(first),
         last: point(last),
@@ -129,6 +137,7 @@ fn window(intent: &str, first: &str, last: &str, closed_by: Option<&str>, points
 
 fn finding(id: &str, values: &[&str], verdict: Verdict, window: Window, cause: Cause) -> Finding {
     Finding {
+        interleaving: crate::model::interleaving::Interleaving::AsIs,
         id: id.to_owned(),
         cell: values.iter().map(|value| (*value).to_owned()).collect(),
         verdict,

@@ -1,6 +1,7 @@
 //! The phrases that the exporters share, so that a thing is called the same in each of them.
 
 use crate::model::finding::{Finding, Window};
+use crate::model::interleaving::Interleaving;
 use crate::model::report::{Cell, RunVerdict};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 
@@ -85,7 +86,9 @@ fn sentence(verdict: Verdict, promise: &str, intent: &str, expected: &str, obser
 
 /// `7 of 122 points, 3.2 ms of the run`.
 pub(super) fn width(window: &Window, cell: Option<&Cell>) -> String {
-    let points = match cell {
+    // Another order of threads, or another life, has other points.
+    let is_of_cell = window.interleaving == Interleaving::AsIs && window.after.is_none();
+    let points = match cell.filter(|_| is_of_cell) {
         Some(cell) => format!("{} of {}", window.points, counted(cell.points.total, "point")),
         None => counted(window.points.into(), "point"),
     };

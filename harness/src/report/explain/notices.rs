@@ -10,6 +10,7 @@ pub(super) fn all() -> Vec<Explanation> {
         Notice::IoUring,
         Notice::SharedMapping { object: object() },
         Notice::Connect { object: object() },
+        Notice::Refused { object: object() },
         Notice::OutsideWrite { object: object() },
         Notice::Lingering { processes: 0 },
         Notice::Compat32,
@@ -22,6 +23,7 @@ fn explained(notice: &Notice) -> Explanation {
         Notice::IoUring => ("io_uring", IO_URING),
         Notice::SharedMapping { .. } => ("shared_mapping", SHARED_MAPPING),
         Notice::Connect { .. } => ("connect", CONNECT),
+        Notice::Refused { .. } => ("refused", REFUSED),
         Notice::OutsideWrite { .. } => ("outside_write", OUTSIDE_WRITE),
         Notice::Lingering { .. } => ("lingering", LINGERING),
         Notice::Compat32 => ("compat32", COMPAT32),
@@ -53,6 +55,16 @@ const CONNECT: Text = Text {
     mend: "point the workflow at the sandbox where it is a payment API. Where it is a database, make each trial use a fresh one, or the \
            trials can see each other's rows. Where it should not be there at all, find out who calls.",
     example: "",
+};
+
+const REFUSED: Text = Text {
+    means: "The workflow asked for an address outside of its trial, or for one at which nobody listened. A trial has a network of its own, \
+            with nothing in it but the workflow and the sandbox, so that the kernel refused it. Nothing outside was touched.",
+    known: "the call connect, or one that sends, was seen with that address; `udp:...:53` is the look-up of a name.",
+    mend: "point the workflow at the sandbox where it is a payment API. Where it is a database that it cannot do without, let it use the \
+           machine's network: `--network host`, or the line below under `[workflow]`. Where it should not be there at all, find out who \
+           calls.",
+    example: "network = \"host\"",
 };
 
 const OUTSIDE_WRITE: Text = Text {

@@ -1,8 +1,9 @@
 //! One finding: what is wrong, where the window is, why, how to mend it, and the line that brings it back.
 
 use crate::model::finding::{Finding, Window};
+use crate::model::interleaving::Interleaving;
 use crate::model::point::{Moment, Point};
-use crate::model::report::{Cell, Report};
+use crate::model::report::{Cell, Mode, Report};
 
 use super::page::{Page, Role, Span};
 use super::strip::{self, OTHER};
@@ -29,6 +30,13 @@ pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
     if !finding.cell.is_empty() {
         page.field("cell", &[finding.cell.join(" ").into()]);
     }
+    if finding.interleaving != Interleaving::AsIs {
+        page.field("order", &[order(finding.interleaving).into()]);
+    }
+    if let Some(after) = &finding.window.after {
+        let points: Vec<String> = after.0.iter().map(|step| step.point.to_string()).collect();
+        page.field("after", &[format!("a crash at {}, in the life that resumes", points.join(", then at ")).into()]);
+    }
     page.field("where", &[where_line(finding, cell).into()]);
     window(page, finding, cell);
     more_windows(page, finding);
@@ -40,15 +48,32 @@ pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
 }
 
 fn where_line(finding: &Finding, cell: Option<&Cell>) -> String {
-    let trials = words::counted(finding.trials.into(), "trial");
-    let proof = if finding.confirmed_by_sigkill { "with a real SIGKILL" } else { "by image only, not yet by a SIGKILL" };
-    format!("{}; {trials} {proof}", words::width(&finding.window, cell))
+    let is_image = cell.is_some_and(|cell| cell.mode == Mode::Image);
+    let width = words::width(&finding.window, cell);
+    let images = words::counted(finding.trials.into(), "crash image");
+    match (is_image, finding.confirmed_by_sigkill) {
+        (false, true) => format!("{width}; {} with a real SIGKILL", words::counted(finding.trials.into(), "trial")),
+        (true, true) => format!("{width}; shown by {images}, and again by a real SIGKILL"),
+        (_, false) => format!("{width}; shown by {images} only, not by a SIGKILL"),
+    }
+}
+
+/// An order of threads, for people.
+fn order(interleaving: Interleaving) -> String {
+    let how = match interleaving {
+        Interleaving::AsIs => "as the machine made it",
+        Interleaving::FlushLate => "threads that write state after an effect are held until the others stand still",
+        Interleaving::FlushEarly => "answers are held until the workflow stands still",
+        Interleaving::Seed(_) => "threads are paused by priorities drawn from a seed",
+    };
+    format!("{interleaving}: {how}")
 }
 
 /// The strip with its letters, and what the letters stand for.
 fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
     let rows = rows(finding, cell);
-    let drawn = cell.filter(|cell| !cell.strip.is_empty() && rows.iter().any(|row| row.place.is_some()));
+    let is_of_strip = finding.interleaving == Interleaving::AsIs && finding.window.after.is_none();
+    let drawn = cell.filter(|cell| is_of_strip && !cell.strip.is_empty() && rows.iter().any(|row| row.place.is_some()));
     if let Some(cell) = drawn {
         picture(page, finding, cell, &rows);
     }
@@ -111,7 +136,8 @@ fn picture(page: &mut Page, finding: &Finding, cell: &Cell, rows: &[Row<'_>]) {
 fn own_strip(finding: &Finding, cell: &Cell) -> Option<String> {
     let edges = |window: &Window| Some((place(cell, &window.first)?, place(cell, &window.last)?));
     let all = std::iter::once(&finding.window).chain(&finding.windows);
-    let windows: Vec<(usize, usize)> = all.map(edges).collect::<Option<_>>()?;
+    let of_strip = all.filter(|window| window.interleaving == Interleaving::AsIs && window.after.is_none());
+    let windows: Vec<(usize, usize)> = of_strip.map(edges).collect::<Option<_>>()?;
     let inside = |at: usize| windows.iter().any(|&(first, last)| (first..=last).contains(&at));
     Some(cell.strip.chars().enumerate().map(|(at, c)| if c == 'x' && !inside(at) { OTHER } else { c }).collect())
 }
@@ -156,7 +182,11 @@ fn more_windows(page: &mut Page, finding: &Finding) {
     let others: Vec<&Window> = finding.windows.iter().filter(|window| **window != finding.window).collect();
     for (index, window) in others.iter().take(MORE_WINDOWS_MAX).enumerate() {
         let points = words::counted(window.points.into(), "point");
-        let text = format!("{}: {points}, {} to {}", window.intent, window.first, window.last);
+        let order = match window.interleaving {
+            Interleaving::AsIs => String::new(),
+            other => format!(" in the order {other}"),
+        };
+        let text = format!("{}{order}: {points}, {} to {}", window.intent, window.first, window.last);
         page.field(if index == 0 { "also" } else { "" }, &[text.into()]);
     }
     if others.len() > MORE_WINDOWS_MAX {

@@ -6,9 +6,10 @@ mod cells;
 mod finding;
 mod page;
 mod scope;
+mod states;
 mod strip;
 
-use crate::model::report::{PointCounts, Report, RunVerdict};
+use crate::model::report::{Mode, PointCounts, Report, RunVerdict};
 use crate::model::verdict::Judgement;
 
 use super::words;
@@ -98,7 +99,16 @@ fn shown_clean(report: &Report) -> String {
     kept.sort();
     kept.dedup();
     let kept = kept.join(", ");
-    format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.", reached_all(&report.points))
+    match report.mode {
+        Mode::Kill => format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.", reached_all(&report.points)),
+        Mode::Image => {
+            let states = words::counted(report.states.distinct, "distinct state");
+            format!(
+                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.",
+                reached_all(&report.points)
+            )
+        }
+    }
 }
 
 /// `charge exactly 1 per intent`.

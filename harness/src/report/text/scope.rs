@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::model::call::Notice;
-use crate::model::report::{Level, Mode, Report};
-use crate::model::scenario::Scope;
+use crate::model::report::{Isolation, Level, Mode, Report};
+use crate::model::scenario::{Network, Scope};
 
 use super::page::{Page, Role, Span};
-use super::{cells, words};
+use super::{cells, states, words};
 
 /// Lines of one kind (not repeatable, noticed) that are shown.
 const LINES_MAX: usize = 6;
@@ -17,6 +17,8 @@ pub(super) fn statement(page: &mut Page, report: &Report) {
     page.blank();
     page.wrapped("", "", &[Span(Role::Strong, "What this run can say".to_owned())]);
     page.field("looked", &[looked(report).into()]);
+    page_world(page, report);
+    states::lines(page, report);
     list(page, "outside", &report.outside);
     list(page, "noticed", &notices(report));
     list(page, "differs", &not_repeatable(report));
@@ -25,13 +27,36 @@ pub(super) fn statement(page: &mut Page, report: &Report) {
 }
 
 fn looked(report: &Report) -> String {
-    if report.trials.killed == 0 {
-        return "at clean runs only: no process was killed".to_owned();
+    let (Scope::ProcessDeath, Level::Syscall) = (report.scope, report.level);
+    match report.mode {
+        Mode::Kill if report.trials.killed == 0 => "at clean runs only: no process was killed".to_owned(),
+        Mode::Image if report.states.distinct == 0 => "at clean runs only: no state was resumed".to_owned(),
+        Mode::Kill => {
+            "process death: the whole process tree dies by a real SIGKILL just before a system call that changes something outside it, \
+             or at a moment of a request; what was handed to the kernel stays"
+                .to_owned()
+        }
+        Mode::Image => {
+            "process death: the durable world was kept just before each system call that changes something outside the process tree, and \
+             at each moment of a request, as a SIGKILL there would leave it; the workflow was resumed from each distinct one"
+                .to_owned()
+        }
     }
-    let (Scope::ProcessDeath, Level::Syscall, Mode::Kill) = (report.scope, report.level, report.mode);
-    "process death: the whole process tree dies by a real SIGKILL just before a system call that changes something outside it, or at a \
-     moment of a request; what was handed to the kernel stays"
-        .to_owned()
+}
+
+/// Whose network and mounts the trials had.
+fn page_world(page: &mut Page, report: &Report) {
+    let Some(Isolation { network, reason }) = &report.isolation else { return };
+    let what = match network {
+        Network::Private => {
+            "each trial had a network, /tmp, /dev/shm and a home of its own, at the same addresses and paths in every life"
+        }
+        Network::Host => {
+            "the trials had the machine's network, /dev/shm and home, and ports and paths that differ from trial to trial"
+        }
+    };
+    let reason = reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+    page.field("world", &[format!("{what}{reason}").into()]);
 }
 
 fn list(page: &mut Page, label: &str, lines: &[String]) {
@@ -67,6 +92,9 @@ fn noticed(notice: &Notice) -> String {
         Notice::IoUring => "io_uring: what goes through it is no crash point".to_owned(),
         Notice::SharedMapping { object } => format!("shared_mapping: {object} changes without a call"),
         Notice::Connect { object } => format!("connect: {object} is not the sandbox and is not reset between trials"),
+        Notice::Refused { object } => {
+            format!("refused: {object} is outside of the trial's own network, or nobody listened there")
+        }
         Notice::OutsideWrite { object } => format!("outside_write: {object} is not reset between trials"),
         Notice::Lingering { processes } => {
             let number = words::counted_as((*processes).into(), "process", "processes");
