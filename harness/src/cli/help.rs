@@ -60,6 +60,9 @@ pub const AFTER_REPLAY: &str = "\
 Examples:
   killpoint replay F1
   killpoint replay 20260821T101530Z-refund/F2 --times 10
+  killpoint replay F1 --kill                 from the start, with a real SIGKILL: after a mend
+  killpoint replay F1 --shell                the world as it stood at the crash, in your shell
+  killpoint replay F1 --exec ls -la /tmp/kp/state
 
 Exit codes: 1 it came back each time, 0 it never came back, 4 it came back only sometimes or its point was not reached.";
 

@@ -88,7 +88,7 @@ impl InitArgs {
 }
 
 fn observe(made: &Scenario, terminal: &Terminal) -> Result<Seen, Failure> {
-    let asked = campaign::Options { jobs: options::jobs(None), at: None, only: Vec::new() };
+    let asked = campaign::Options { jobs: options::jobs(None), at: None, only: Vec::new(), class_check: 0 };
     let told = "interrupted: ending the running life; no file is written".to_owned();
     let run = async |tell: Tell, abort: &Abort| (campaign::points(made, &asked, tell, abort).await, abort.is_set());
     match work::carry_out(terminal, false, told, run)? {

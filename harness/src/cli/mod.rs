@@ -26,6 +26,7 @@ mod schema;
 mod story;
 mod target;
 mod terminal;
+mod visit;
 mod work;
 
 #[cfg(test)]

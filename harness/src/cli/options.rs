@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use killpoint::campaign;
 use killpoint::model::limits::JOBS_MAX;
-use killpoint::model::scenario::{CampaignSpec, PointRange, Scenario, Strategy};
+use killpoint::model::scenario::{CampaignSpec, Dedup, ModeChoice, PointRange, Scenario, Strategy};
 
 use super::failure::Failure;
 use super::record::Record;
@@ -28,6 +28,48 @@ pub enum StrategyArg {
     Sweep,
     /// Seeded draws
     Sample,
+}
+
+/// How trials are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ModeArg {
+    /// From crash images where that is sound, else by a SIGKILL each
+    Auto,
+    /// From crash images of a few recordings; an error where that would not be sound
+    Image,
+    /// By a SIGKILL each
+    Kill,
+}
+
+impl From<ModeArg> for ModeChoice {
+    fn from(arg: ModeArg) -> Self {
+        match arg {
+            ModeArg::Auto => Self::Auto,
+            ModeArg::Image => Self::Image,
+            ModeArg::Kill => Self::Kill,
+        }
+    }
+}
+
+/// Which durable states are taken as one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum DedupArg {
+    /// None: each crash point is resumed
+    None,
+    /// Those with equal bytes
+    Raw,
+    /// Those that mean the same
+    Logical,
+}
+
+impl From<DedupArg> for Dedup {
+    fn from(arg: DedupArg) -> Self {
+        match arg {
+            DedupArg::None => Self::None,
+            DedupArg::Raw => Self::Raw,
+            DedupArg::Logical => Self::Logical,
+        }
+    }
 }
 
 /// How results are printed.
@@ -60,6 +102,8 @@ pub struct RunOptions {
     pub folder: Folder,
     /// Trials side by side.
     pub jobs: usize,
+    /// Classes of merged states that are checked.
+    pub class_check: usize,
     /// How the report is printed.
     pub format: Format,
     /// Whether nothing but the report and errors is told.
@@ -69,7 +113,12 @@ pub struct RunOptions {
 impl RunOptions {
     /// What the campaign is told.
     pub fn campaign(&self) -> campaign::Options {
-        campaign::Options { jobs: self.jobs, at: self.record.at.clone(), only: self.record.only.clone() }
+        campaign::Options {
+            jobs: self.jobs,
+            at: self.record.at.clone(),
+            only: self.record.only.clone(),
+            class_check: self.class_check,
+        }
     }
 }
 
@@ -89,7 +138,8 @@ impl RunArgs {
             }
             None => (self.new_run()?, self.out.clone().map_or(Folder::New, Folder::At)),
         };
-        Ok(RunOptions { record, folder, jobs: jobs(self.jobs), format: self.format, quiet: self.quiet })
+        let class_check = self.plan.class_check.unwrap_or(0);
+        Ok(RunOptions { record, folder, jobs: jobs(self.jobs), class_check, format: self.format, quiet: self.quiet })
     }
 
     fn new_run(&self) -> Result<Record, Failure> {
@@ -116,6 +166,16 @@ impl PlanArgs {
         }
         plan.seed = self.seed.unwrap_or(plan.seed);
         plan.twice |= self.twice;
+        plan.mode = self.mode.map_or(plan.mode, Into::into);
+        plan.dedup = self.dedup.map_or(plan.dedup, Into::into);
+        plan.depth = self.depth.unwrap_or(plan.depth);
+        if !self.interleavings.is_empty() {
+            plan.interleavings = self.interleavings.clone();
+        }
+        if plan.depth > 1 && (plan.mode == ModeChoice::Kill || self.at.is_some()) {
+            let told = Failure::usage("crashes of resumed lives need images, and this run makes each trial by a SIGKILL");
+            return Err(told.hint("leave out `--depth`, or give a schedule of several points to `--at`"));
+        }
         match (plan.strategy, self.trials) {
             (Strategy::Sweep, Some(_)) => {
                 let told = Failure::usage("`--trials` has no meaning for a sweep, which tries every point");

@@ -73,7 +73,7 @@ impl PointsArgs {
     pub fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let target = self.target.read(&self.lives, &ResumeArgs::default())?;
         let only = self.matrix.check(&target.scenario)?;
-        let asked = campaign::Options { jobs: options::jobs(None), at: None, only };
+        let asked = campaign::Options { jobs: options::jobs(None), at: None, only, class_check: 0 };
         let run = async |tell: Tell, abort: &Abort| campaign::points(&target.scenario, &asked, tell, abort).await;
         let cells = work::carry_out(terminal, self.quiet, "interrupted: ending the running life".to_owned(), run)??;
         let done = &target.scenario.workflow().done_exit_codes;
@@ -92,11 +92,17 @@ pub fn broken(cell: &CellPoints, done_exit_codes: &[i32]) -> Option<String> {
     let done = matches!(cell.life.end, LifeEnd::Exited { code } if done_exit_codes.contains(&code));
     if !done {
         let output: String = cell.life.output_tail.iter().map(|line| format!("\n  | {}", washed(line))).collect();
-        return Some(format!("the clean run failed: {}{output}", super::story::end_of(&cell.life)));
+        return Some(format!("the clean run failed: {}{output}{}", super::story::end_of(&cell.life), refused(cell)));
     }
     let judged = cell.judgements.iter().find(|judged| !judged.verdict.is_kept())?;
     let (promise, intent) = (&judged.promise, washed(&judged.intent));
-    Some(format!("without any crash, {promise} of {intent} is {}: {}, {} seen", judged.verdict, judged.expected, judged.observed))
+    let (verdict, expected, observed) = (judged.verdict, &judged.expected, judged.observed);
+    Some(format!("without any crash, {promise} of {intent} is {verdict}: {expected}, {observed} seen{}", refused(cell)))
+}
+
+/// What the clean run could not reach, in a line of its own.
+fn refused(cell: &CellPoints) -> String {
+    campaign::refused(&cell.life).map(|told| format!("\n{}", washed(&told))).unwrap_or_default()
 }
 
 /// The points that are shown, with their numbers.

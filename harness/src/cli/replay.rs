@@ -12,7 +12,7 @@ use killpoint::store::read_finding;
 
 use super::failure::Failure;
 use super::terminal::{Terminal, washed};
-use super::{RUNS_ROOT, bug, help, story, work};
+use super::{RUNS_ROOT, bug, help, story, visit, work};
 
 /// Bring a finding back and tell what happened.
 ///
@@ -26,6 +26,15 @@ pub struct ReplayArgs {
     /// How often it is brought back, to see whether it comes each time
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=REPLAYS_MAX))]
     times: u32,
+    /// Bring it back by a real SIGKILL in a run from the start, also where the finding has a crash image to resume from
+    #[arg(long)]
+    kill: bool,
+    /// Open the world as it stood at the crash in your shell: state folder, sandbox, environment; to look around or to debug the resume
+    #[arg(long, conflicts_with_all = ["times", "kill", "exec"])]
+    shell: bool,
+    /// The same with this command instead of a shell, such as: --exec sqlite3 /tmp/kp/state/checkpoints.db
+    #[arg(long, value_name = "CMD", num_args = 1.., allow_hyphen_values = true, conflicts_with_all = ["times", "kill"])]
+    exec: Vec<String>,
     /// Tell nothing but what happened and errors
     #[arg(long, short)]
     quiet: bool,
@@ -39,14 +48,19 @@ impl ReplayArgs {
     pub fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         let (folder, file) = read_finding(&self.finding, Path::new(RUNS_ROOT))?;
         bug::note_run_folder(&folder);
-        let run = async |tell: Tell, abort: &Abort| campaign::replay(&file, self.times, tell, abort).await;
+        if self.shell || !self.exec.is_empty() {
+            let command = (!self.exec.is_empty()).then_some(self.exec.as_slice());
+            return visit::open(&file, &folder, command, terminal);
+        }
+        let run = async |tell: Tell, abort: &Abort| campaign::replay(&file, &folder, self.kill, self.times, tell, abort).await;
         let answers = work::carry_out(terminal, self.quiet, "interrupted: ending the running lives".to_owned(), run)??;
-        terminal.print(&told(&file.finding, &answers, self.times))?;
+        let is_image = file.image.is_some() && !self.kill;
+        terminal.print(&told(&file.finding, &answers, self.times, is_image))?;
         Ok(exit_of(&file.finding, &answers, self.times))
     }
 }
 
-fn told(finding: &Finding, answers: &[Answer], times: u32) -> String {
+fn told(finding: &Finding, answers: &[Answer], times: u32, is_image: bool) -> String {
     let Finding { id, verdict, promise, intent, schedule, .. } = finding;
     let cell = if finding.cell.is_empty() { String::new() } else { format!(" [{}]", washed(&finding.cell.join(" "))) };
     let mut text = format!("{id}: {} of {} {verdict}{cell}\nat {schedule}\n", washed(promise), washed(intent));
@@ -57,6 +71,12 @@ fn told(finding: &Finding, answers: &[Answer], times: u32) -> String {
     let came = answers.iter().filter(|answer| outcome(finding, answer) == Outcome::CameBack).count();
     let left = times as usize - answers.len().min(times as usize);
     let cut = if left > 0 { format!("; {left} not carried out") } else { String::new() };
+    if is_image {
+        text.push_str(
+            "\nresumed from the crash image: what was done before the crash is as it was then\n\
+             hint: after a mend, `--kill` runs the workflow from the start and crashes it at the same point\n",
+        );
+    }
     text.push_str(&format!("\ncame back {came} of {times} {}{cut}\n", if times == 1 { "time" } else { "times" }));
     text
 }
@@ -136,6 +156,11 @@ mod tests {
 
     #[test]
     fn each_time_is_told_and_the_times_are_counted() {
-        insta::assert_snapshot!(told(&samples::finding(), &[samples::answer(true, true), samples::answer(true, false)], 3));
+        insta::assert_snapshot!(told(
+            &samples::finding(),
+            &[samples::answer(true, true), samples::answer(true, false)],
+            3,
+            false
+        ));
     }
 }

@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 
 use killpoint::campaign::{self, Abort, CampaignError, Tell};
 use killpoint::model::exit::Exit;
-use killpoint::model::limits::{JOBS_MAX, TRIALS_MAX};
+use killpoint::model::interleaving::Interleaving;
+use killpoint::model::limits::{DEPTH_MAX, JOBS_MAX, TRIALS_MAX};
 use killpoint::model::report::Report;
 use killpoint::store::RunFolder;
 
 use super::failure::Failure;
 use super::matrix::MatrixArgs;
-use super::options::{Folder, Format, PointsArg, RunOptions, StrategyArg};
+use super::options::{DedupArg, Folder, Format, ModeArg, PointsArg, RunOptions, StrategyArg};
 use super::target::{LifeArgs, ResumeArgs, TargetArgs};
 use super::terminal::Terminal;
 use super::{RUNS_ROOT, bug, help, render, work};
@@ -70,6 +71,21 @@ pub(super) struct PlanArgs {
     /// For example 'charge#1:executed' or 'charge#1:answered; start/openat(checkpoints.db)#1'. `killpoint points` lists points.
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["points", "strategy", "trials"])]
     pub(super) at: Option<String>,
+    /// How trials are made: by default from crash images of a few recorded runs where all durable state can be kept, else by a SIGKILL each
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub(super) mode: Option<ModeArg>,
+    /// Which durable states are taken as one and resumed once, in image mode
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(super) dedup: Option<DedupArg>,
+    /// Lives of one trial that are crashed, at most: 2 also crashes every life that resumes after a crash
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(DEPTH_MAX)))]
+    pub(super) depth: Option<u32>,
+    /// Orders of threads that are recorded, in image mode: as-is, flush-late, flush-early, seed:N; several with commas
+    #[arg(long, value_name = "ORDER", value_delimiter = ',')]
+    pub(super) interleavings: Vec<Interleaving>,
+    /// Check so many groups of states that were taken as one: resume all their members and compare the verdicts
+    #[arg(long, value_name = "N")]
+    pub(super) class_check: Option<usize>,
     /// Make the clean run twice, to learn which parts of it are not repeatable
     #[arg(long)]
     pub(super) twice: bool,

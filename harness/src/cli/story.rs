@@ -31,6 +31,13 @@ pub fn of(answer: &Answer, promise: &str, intent: &str) -> String {
     text
 }
 
+/// The effects and requests of a ledger, in indented lines.
+pub fn of_ledger(requests: &[Request]) -> String {
+    let mut text = String::new();
+    ledger(&mut text, requests);
+    text
+}
+
 /// How a life ended: `SIGKILL at charge#1:answered`, `exit 0`.
 pub fn end_of(life: &Life) -> String {
     let end = match &life.end {

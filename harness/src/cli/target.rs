@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use killpoint::campaign::Source;
 use killpoint::model::limits::{LIFE_TIMEOUT_MAX_MS, LIVES_MAX};
-use killpoint::model::scenario::Scenario;
+use killpoint::model::scenario::{Network, Scenario};
 use killpoint::scenario;
 
 use super::failure::Failure;
@@ -31,11 +31,25 @@ pub struct LifeArgs {
     /// Time one life may take, such as 30s or 2m; one that takes longer is killed and counts as stuck
     #[arg(long, value_name = "TIME", value_parser = life_timeout)]
     pub life_timeout: Option<Duration>,
+    /// Whose network the lives have: one of the trial's own, where the kernel allows it, or the machine's
+    ///
+    /// With their own, lives also have /tmp, /dev/shm and a home folder of their own, at the same paths in every trial.
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub network: Option<NetworkArg>,
     /// Give every trial its own copy of the working directory, for a command that keeps its state there
     ///
     /// Without it only what stands in STATE_DIR and in the temporary folder is reset between trials.
     #[arg(long, requires = "command")]
     pub dir_copy: bool,
+}
+
+/// Whose network the lives of a trial have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum NetworkArg {
+    /// One of the trial's own
+    Private,
+    /// The machine's
+    Host,
 }
 
 /// How a crashed workflow is started again.
@@ -112,6 +126,11 @@ impl LifeArgs {
                 role.life_timeout_ms = u64::try_from(timeout.as_millis()).unwrap_or(LIFE_TIMEOUT_MAX_MS);
             }
             role.dir_copy |= self.dir_copy;
+            role.network = match self.network {
+                Some(NetworkArg::Private) => Network::Private,
+                Some(NetworkArg::Host) => Network::Host,
+                None => role.network,
+            };
         }
     }
 }
@@ -172,10 +191,11 @@ mod tests {
 
     #[test]
     fn flags_go_before_what_a_command_has_by_default() {
-        let lives = LifeArgs { life_timeout: Some(Duration::from_secs(3)), dir_copy: true };
+        let lives = LifeArgs { life_timeout: Some(Duration::from_secs(3)), dir_copy: true, network: Some(NetworkArg::Host) };
         let resume = ResumeArgs { resume_cmd: Some("resume \"${STATE_DIR}\" {state}".to_owned()), lives_max: Some(9) };
         let role = command().read(&lives, &resume).unwrap().scenario.roles.remove(0);
         assert_eq!((role.life_timeout_ms, role.dir_copy, role.lives_max), (3_000, true, 9));
+        assert_eq!(role.network, Network::Host);
         assert_eq!(role.start, ["python3", "refund.py"]);
         assert_eq!(role.resume, ["sh", "-c", "resume \"${{STATE_DIR}}\" {state}"]);
     }

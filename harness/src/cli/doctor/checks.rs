@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use killpoint::tracer::{Ability, probe};
+use killpoint::trial::ability;
 
 use super::{Check, Status};
 
@@ -19,6 +20,7 @@ pub(super) fn all() -> Vec<Check> {
     vec![
         kernel(read("/proc/sys/kernel/osrelease").as_deref()),
         tracing(),
+        enclosure(),
         yama(read("/proc/sys/kernel/yama/ptrace_scope").as_deref()),
         user_namespaces(
             read("/proc/sys/user/max_user_namespaces").as_deref(),
@@ -70,6 +72,20 @@ fn traced(ability: &Ability) -> Check {
             .hint(
                 "in a container: `docker run --cap-add=SYS_PTRACE --security-opt seccomp=unconfined`; elsewhere see yama below",
             ),
+    }
+}
+
+/// Does it: namespaces are made and joined.
+fn enclosure() -> Check {
+    let scratch = tempfile::tempdir().map_err(|error| format!("no temporary folder for a try: {error}"));
+    enclosed(&scratch.and_then(|folder| ability(folder.path())))
+}
+
+fn enclosed(ability: &Result<(), String>) -> Check {
+    match ability {
+        Ok(()) => Check::ok("namespaces", "each trial gets a network, /tmp, /dev/shm and a home of its own"),
+        Err(reason) => Check::new("namespaces", Status::Warn, format!("{reason}; trials use the machine's network instead"))
+            .hint("in a container: `docker run --cap-add=SYS_ADMIN --security-opt apparmor=unconfined`; elsewhere see user namespaces below"),
     }
 }
 
@@ -194,6 +210,13 @@ mod tests {
         assert!(
             [yama(None), yama(Some("0")), yama(Some("1")), traced(&Ability::Full)].iter().all(|check| check.status == Status::Ok)
         );
+    }
+
+    #[test]
+    fn namespaces_that_cannot_be_had_are_a_warning_with_what_to_change() {
+        let refused = enclosed(&Err("no user namespace can be made: EPERM".to_owned()));
+        assert_eq!((refused.status, refused.hint.is_some()), (Status::Warn, true));
+        assert_eq!(enclosed(&Ok(())).status, Status::Ok);
     }
 
     #[test]

@@ -100,6 +100,8 @@ pub fn answer(reached: bool, reproduced: bool) -> Answer {
 /// The finding that is replayed.
 pub fn finding() -> Finding {
     let window = Window {
+        interleaving: killpoint::model::interleaving::Interleaving::AsIs,
+        after: None,
         intent: "inv_9".to_owned(),
         first: point("charge#1:executed"),
         last: point("charge#1:answered"),
@@ -109,6 +111,7 @@ pub fn finding() -> Finding {
         micros: 300,
     };
     Finding {
+        interleaving: killpoint::model::interleaving::Interleaving::AsIs,
         id: "F1".to_owned(),
         cell: vec!["durability=sync".to_owned()],
         verdict: Verdict::Duplicated,
