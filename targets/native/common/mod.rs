@@ -4,6 +4,7 @@
 
 mod api;
 mod journal;
+mod receipt;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
