@@ -14,3 +14,5 @@ mod support;
 mod tidy;
 // Planted bugs are found, correct twins are clean.
 mod truth;
+// The same world in every life, and nothing else within reach.
+mod worlds;

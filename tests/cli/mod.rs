@@ -107,11 +107,14 @@ fn a_finding_is_replayed_by_its_id_and_says_whether_it_came_back() {
     assert_eq!(killpoint(folder.path(), &["run", "scenario.toml"]).status.code(), Some(1));
     let again = killpoint(folder.path(), &["replay", "F1", "--times", "3"]);
     assert_eq!(again.status.code(), Some(1), "{}{}", text(&again.stdout), text(&again.stderr));
-    // The same finding after the target was mended: the point is reached, and nothing is wrong.
+    // Its crash image holds what the life before the mend has done; only a run from the start shows the mend.
     let finding = folder.path().join("reports/latest/findings/F1/finding.json");
     let kept = std::fs::read_to_string(&finding).expect("it is kept");
     std::fs::write(&finding, kept.replace("charge_then_record", "charge_with_key")).expect("it can be written");
-    let mended = killpoint(folder.path(), &["replay", "F1"]);
+    let from_image = killpoint(folder.path(), &["replay", "F1"]);
+    assert_eq!(from_image.status.code(), Some(1), "{}{}", text(&from_image.stdout), text(&from_image.stderr));
+    assert!(text(&from_image.stdout).contains("--kill"), "{}", text(&from_image.stdout));
+    let mended = killpoint(folder.path(), &["replay", "F1", "--kill"]);
     assert_eq!(mended.status.code(), Some(0), "{}{}", text(&mended.stdout), text(&mended.stderr));
 }
 

@@ -109,19 +109,19 @@ fn a_sigkill_of_killpoint_itself_leaves_no_process_behind() {
     stage.wait_for_quiet();
 }
 
-#[test]
-fn an_interrupt_keeps_what_was_found_and_the_run_is_taken_up_again() {
-    let stage = Stage::new("interrupt", "echo life > $BEGUN; exec $TARGET inv_1:2900");
-    let child = stage.start(&["run", "scenario.toml", "--out", "run", "--jobs", "1"]);
-    // The clean run takes one life and each trial two, so that some trials are done by now.
-    stage.wait_for_lives(16);
+/// Interrupts a run when so many lives have begun and takes it up again; the reports of both.
+fn interrupted(name: &str, arguments: &[&str], lives: usize) -> (Stage, Report, Report) {
+    let stage = Stage::new(name, "echo life > $BEGUN; exec $TARGET inv_1:2900");
+    let all = [&["run", "scenario.toml", "--out", "run", "--jobs", "1"], arguments].concat();
+    let child = stage.start(&all);
+    stage.wait_for_lives(lives);
     send(&child, "-INT");
     let output = child.wait_with_output().expect("it was started");
     stage.wait_for_quiet();
     let cut_off = stage.report();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert!(cut_off.points.reached >= 5 && cut_off.points.reached < cut_off.points.total, "{:?}\n{stderr}", cut_off.points);
     assert!(stderr.contains("--resume"), "{stderr}");
+    assert_eq!(output.status.code(), Some(if cut_off.findings.is_empty() { 4 } else { 1 }), "{stderr}");
 
     stage.release();
     let resumed = stage.start(&["run", "--resume", "run"]).wait_with_output().expect("it was started");
@@ -130,10 +130,32 @@ fn an_interrupt_keeps_what_was_found_and_the_run_is_taken_up_again() {
     assert_eq!(resumed.status.code(), Some(1), "{stderr}");
     assert_eq!((report.points.reached, report.points.unreached), (report.points.total, 0), "{stderr}");
     assert_eq!(report.findings.len(), 1);
-    // What was done was not done again.
+    (stage, cut_off, report)
+}
+
+fn events(stage: &Stage, name: &str) -> u64 {
     let events = std::fs::read_to_string(stage.run_folder().join("events.jsonl")).expect("there are events");
-    assert_eq!(events.matches("\"event\":\"trial_finished\"").count() as u64, report.points.total);
-    assert_eq!(events.matches("\"event\":\"baseline_finished\"").count(), 1);
+    events.matches(&format!("\"event\":\"{name}\"")).count() as u64
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_found_by_kills_and_the_run_is_taken_up_again() {
+    // The clean run takes one life and each trial two, so that some trials are done by now.
+    let (stage, cut_off, report) = interrupted("interrupt", &["--mode", "kill"], 16);
+    assert!(cut_off.points.reached >= 5 && cut_off.points.reached < cut_off.points.total, "{:?}", cut_off.points);
+    // What was done was not done again.
+    assert_eq!(events(&stage, "trial_finished"), report.points.total);
+    assert_eq!(events(&stage, "baseline_finished"), 1);
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_found_from_images_and_the_run_is_taken_up_again() {
+    // The clean run is recorded once, and each state takes one life.
+    let (stage, cut_off, report) = interrupted("interrupt-images", &["--mode", "image"], 3);
+    assert!(cut_off.states.distinct >= 5 && cut_off.points.reached < cut_off.points.total, "{:?}", cut_off.points);
+    assert_eq!(events(&stage, "recorded"), report.cells[0].orders.len() as u64);
+    assert_eq!(events(&stage, "state_tried"), report.states.distinct);
+    assert!(!stage.run_folder().join("images").exists(), "the images go when all is told");
 }
 
 #[test]

@@ -59,11 +59,16 @@ pub struct Ran {
 
 /// Runs a scenario in this process.
 pub fn run(scenario: &Scenario, jobs: usize) -> Ran {
+    run_checked(scenario, jobs, 0)
+}
+
+/// The same, with so many groups of merged states checked.
+pub fn run_checked(scenario: &Scenario, jobs: usize, class_check: usize) -> Ran {
     let keep = tempfile::tempdir().expect("a folder");
     let path = keep.path().join("run");
     let folder = RunFolder::create_at(&path).expect("an empty folder");
     let source = Source { file: None, text: String::new() };
-    let options = Options { jobs, at: None, only: Vec::new() };
+    let options = Options { jobs, at: None, only: Vec::new(), class_check };
     let tell: Tell = Arc::new(|_| ());
     let report = runtime().block_on(campaign::run(scenario, &source, &options, &folder, tell, &Abort::default()));
     Ran { report: report.unwrap_or_else(|error| panic!("{error}: {:?}", std::error::Error::source(&error))), folder: path, keep }
