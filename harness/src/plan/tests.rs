@@ -22,7 +22,7 @@ fn census(points: usize, aliases: usize, window_start: Option<usize>) -> Census 
 }
 
 fn spec(strategy: Way, points: PointRange, seed: u64, trials: u64) -> CampaignSpec {
-    CampaignSpec { strategy, points, faults: vec![Fault::Kill], seed, trials, twice: false }
+    CampaignSpec { strategy, points, faults: vec![Fault::Kill], seed, trials, ..CampaignSpec::default() }
 }
 
 fn order(census: &Census, spec: &CampaignSpec) -> Vec<usize> {
