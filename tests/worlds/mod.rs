@@ -248,4 +248,7 @@ charge(os.environ["BILLING_URL"])
     assert_eq!(ran.report.verdict, RunVerdict::Clean, "{:?}", ran.report.cells);
     let isolation = ran.report.isolation.expect("it is said");
     assert_eq!((isolation.network, isolation.reason.as_deref()), (Network::Host, Some("it was asked for")));
+    // An address or a path that was stored would not be good after a restore, so each trial is a kill, and it is said.
+    let cell = &ran.report.cells[0];
+    assert!(cell.mode == Mode::Kill && cell.mode_reason.as_ref().is_some_and(|why| why.contains("a path")), "{cell:?}");
 }

@@ -225,8 +225,12 @@ async fn cell(stage: &Stage, desk: Desk<'_>, findings_before: usize) -> Result<C
         return Ok(CellResult::broken(stage, baseline, reason));
     }
     let expectation = baseline.expectation(stage);
-    let objection = image::fitness::objection(&baseline.life.notices);
     let spec = &stage.scenario.campaign;
+    // Whoever asks for images knows whether the workflow stores an address or a path.
+    let wandering = trial::wandering(stage.scenario.workflow()).filter(|_| spec.mode == ModeChoice::Auto && spec.depth == 1);
+    let wandering =
+        wandering.map(|why| format!("{why}, so that an address or a path that it stored would not be good after a restore"));
+    let objection = image::fitness::objection(&baseline.life.notices).or(wandering);
     match (store, reel, &objection) {
         (Some(store), Some(reel), None) => {
             let developed = image::develop(stage, &expectation, &baseline, reel, &store, desk).await?;

@@ -78,6 +78,16 @@ pub fn isolation(role: &Role, scratch: &Path) -> Isolation {
     }
 }
 
+/// Why addresses and paths are not the same in every trial, so that what a workflow has stored of them is not good in another one;
+/// `None`: they are.
+#[must_use]
+pub fn wandering(role: &Role) -> Option<String> {
+    match role.network {
+        Network::Host => Some("trials have no network and folders of their own".to_owned()),
+        Network::Private => shared_tmp(role),
+    }
+}
+
 /// Whether this machine makes namespaces for a trial, found out by making and joining some; the error says why not.
 ///
 /// # Errors

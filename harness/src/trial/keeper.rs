@@ -43,8 +43,9 @@ struct Stopped {
 }
 
 impl Keeper {
-    /// Sets the life that is running.
+    /// Sets the life that is running. Nothing is stopped in it yet, and whatever was in the one before is over.
     pub fn set(&self, grip: Option<Grip>) {
+        *self.stopped_for() = None;
         *self.grip.lock().unwrap_or_else(PoisonError::into_inner) = grip;
     }
 

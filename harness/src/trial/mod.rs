@@ -23,7 +23,7 @@ use tokio::sync::watch;
 
 pub use command::{Command, CommandError, environment, ready};
 use enclosure::Enclosure;
-pub use enclosure::{EnclosureError, ability, isolation};
+pub use enclosure::{EnclosureError, ability, isolation, wandering};
 pub use layout::Layout;
 pub use visit::{Opened, Visited, visit};
 
@@ -151,13 +151,7 @@ impl Interrupt {
 pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> Result<TrialResult, TrialError> {
     let role = plan.scenario.workflow();
     let keeper = Arc::new(Keeper::default());
-    let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
-    let config = SandboxConfig {
-        profile: plan.scenario.sandbox.profile,
-        rules: rules.collect(),
-        ledger_path: world.ledger(),
-        epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
-    };
+    let config = sandbox_config(plan, world);
     let mut enclosure = enclose(plan, world, role)?;
     let sandbox = enclosure.sandbox(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
     let stage = Stage::new(plan, world, role, &sandbox, &enclosure)?;
@@ -168,6 +162,17 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
     sandbox.stop().await;
     Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, first })
+}
+
+/// The sandbox of a trial: its ledger goes on where the one of the lives before has ended.
+fn sandbox_config(plan: &TrialPlan<'_>, world: &World) -> SandboxConfig {
+    let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
+    SandboxConfig {
+        profile: plan.scenario.sandbox.profile,
+        rules: rules.collect(),
+        ledger_path: world.ledger(),
+        epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
+    }
 }
 
 /// How long the lives took that have gone before: the ledger's times go on from there.

@@ -4,13 +4,12 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::keeper::Keeper;
-use super::{Stage, TrialError, TrialPlan, elapsed, enclose, ready};
+use super::{Stage, TrialError, TrialPlan, enclose, ready, sandbox_config};
 use crate::model::ledger::Request;
 use crate::model::limits::SETTLE_MAX_MS;
-use crate::sandbox::{EffectRule, SandboxConfig};
 use crate::state::World;
 use crate::sys::guest;
 
@@ -46,13 +45,7 @@ pub async fn visit(
 ) -> Result<Visited, TrialError> {
     let role = plan.scenario.workflow();
     let keeper = Arc::new(Keeper::default());
-    let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
-    let config = SandboxConfig {
-        profile: plan.scenario.sandbox.profile,
-        rules: rules.collect(),
-        ledger_path: world.ledger(),
-        epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
-    };
+    let config = sandbox_config(plan, world);
     let mut enclosure = enclose(plan, world, role)?;
     let sandbox = enclosure.sandbox(config, keeper).await.map_err(TrialError::Sandbox)?;
     sandbox.begin_life(u32::try_from(plan.past.len() + 1).unwrap_or(u32::MAX));
