@@ -118,6 +118,7 @@ pub async fn keep_all(
     found: Vec<(Finding, Option<FindingImage>)>,
     before: usize,
 ) -> Result<Vec<Finding>, CampaignError> {
+    (place.desk.tell)(&Event::Planned { cell: place.stage.index, trials: found.len() as u64 });
     let numbered = found.into_iter().enumerate();
     let kept = stream::iter(numbered).map(|(index, (mut finding, image))| async move {
         keep(place, &mut finding, image, before + index + 1).await?;

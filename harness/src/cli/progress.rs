@@ -175,6 +175,7 @@ fn phase_of(event: &Event) -> Option<String> {
     match event {
         Event::SetupStarted { command } => Some(format!("setup: {command}")),
         Event::SetupFinished | Event::CellStarted { .. } => Some("clean run".to_owned()),
+        Event::BaselineFinished { .. } => Some("the same in other orders of threads".to_owned()),
         Event::Planned { .. } => Some("trials".to_owned()),
         _ => None,
     }

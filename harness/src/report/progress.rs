@@ -65,6 +65,8 @@ impl Progress {
                 None
             }
             Event::FindingMade { finding, .. } => {
+                // Each was planned as one more trial, which shows it again.
+                self.done += 1;
                 self.findings += 1;
                 bad(format!("{} {}: {}{}", finding.id, finding.verdict, words::headline(finding), in_cell(&finding.cell)))
             }
@@ -159,11 +161,12 @@ mod tests {
         assert_eq!(progress.message(), "cell 2 of 3, durability=async");
         progress.feed(&trial(true));
         progress.feed(&trial(false));
+        progress.feed(&Event::Planned { cell: 1, trials: 1 });
         let finding = Box::new(samples::findings().findings[1].clone());
         let text = "F2 duplicated: charge of inv_9 happened 2 times, promised exactly 1 [durability=async]";
         assert_eq!(progress.feed(&Event::FindingMade { cell: 1, finding }), bad(text.to_owned()));
-        assert_eq!((progress.done(), progress.total()), (2, 2));
+        assert_eq!((progress.done(), progress.total()), (3, 3), "a finding is shown again, which is a trial of its own");
         assert_eq!(progress.message(), "cell 2 of 3, durability=async; 1 finding; 1 point not reached");
-        assert_eq!(progress.feed(&Event::Interrupted), bad("interrupted after 2 of 2 trials".to_owned()));
+        assert_eq!(progress.feed(&Event::Interrupted), bad("interrupted after 3 of 3 trials".to_owned()));
     }
 }
