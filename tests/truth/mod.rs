@@ -104,7 +104,7 @@ fn compare(report: &Report, cases: &[Case]) {
                 && case.points.is_none_or(|points| points == window.points)
         });
         assert!(fits, "no window is as predicted: {case:?}\n{shown}");
-        assert_eq!(cell.points.unreached, 0, "{shown}");
+        assert_eq!((cell.points.unreached, cell.points.reached), (0, cell.points.total), "{shown}");
     }
 }
 

@@ -88,6 +88,8 @@ pub async fn develop(
     let range = spec.points;
     let is_wanted = move |reel: &Reel, point: usize| match range {
         PointRange::All => true,
+        // A life that resumes after a crash is asked for as a whole.
+        PointRange::Window if !reel.past.is_empty() => true,
         PointRange::Window => reel.census.window_start.is_some_and(|start| point >= start),
     };
     let reel_count = reels.len() as u64;
@@ -97,7 +99,7 @@ pub async fn develop(
     } else {
         None
     };
-    let mut developed = sum_up(stage, baseline, &explored, doubts);
+    let mut developed = sum_up(stage, baseline, &explored, doubts, is_wanted);
     developed.check = check;
     developed.recorded_lives = reel_count - 1;
     unpictured(stage, expectation, baseline, &explored, desk, &mut developed).await?;
@@ -170,8 +172,14 @@ fn doubts(expectation: &Expectation, reels: &[Reel]) -> Vec<String> {
     doubts
 }
 
-fn sum_up(stage: &Stage, baseline: &Baseline, explored: &Explored, doubts: Vec<String>) -> Developed {
-    let tracks = tracks::tracks(stage.index, explored);
+fn sum_up(
+    stage: &Stage,
+    baseline: &Baseline,
+    explored: &Explored,
+    doubts: Vec<String>,
+    is_wanted: impl Fn(&Reel, usize) -> bool,
+) -> Developed {
+    let tracks = tracks::tracks(stage.index, explored, is_wanted);
     let told = tracks.iter().map(|track| Told {
         interleaving: track.reel.interleaving,
         prefix: track.reel.prefix(),

@@ -16,12 +16,13 @@ pub struct Track<'a> {
     pub records: Vec<TrialRecord>,
 }
 
-/// The tracks of all recordings, the plainest first.
+/// The tracks of all recordings, the plainest first. `wanted` says which points were asked for: one that was not may well have a state
+/// that is known from another point.
 #[must_use]
-pub fn tracks(cell: usize, explored: &Explored) -> Vec<Track<'_>> {
+pub fn tracks(cell: usize, explored: &Explored, wanted: impl Fn(&Reel, usize) -> bool) -> Vec<Track<'_>> {
     let mut trial = 0;
     let track = |(reel, digests): &'_ (Reel, Vec<String>)| {
-        let shots = reel.shots.iter().zip(digests);
+        let shots = reel.shots.iter().zip(digests).filter(|(shot, _)| wanted(reel, shot.point));
         let records = shots.filter_map(|(shot, digest)| {
             let record = record(cell, trial, reel, shot.point, explored.states.get(digest)?)?;
             trial += 1;
