@@ -88,14 +88,3 @@ fn what_cannot_be_bound_is_told_with_its_step() {
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
     }
 }
-
-#[test]
-#[ignore = "a measurement, for people"]
-fn the_cost_of_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let started = std::time::Instant::now();
-    for _ in 0..200 {
-        assert!(with_tmp(folder.path()).is_some());
-    }
-    eprintln!("{} us each", started.elapsed().as_micros() / 200);
-}
