@@ -141,3 +141,60 @@ fn told(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::model::scenario::Profile;
+    use crate::sandbox::{BoxFuture, Go, Sandbox, SandboxConfig, Seen, Watch, Written};
+    use crate::scenario::from_command;
+    use crate::state::Worlds;
+
+    /// Holds every request at its arrival, and says so.
+    struct Holder(Semaphore);
+
+    impl Watch for Holder {
+        fn received<'a>(&'a self, _: &'a Seen) -> BoxFuture<'a, Go> {
+            self.0.add_permits(1);
+            Box::pin(std::future::pending())
+        }
+        fn executed<'a>(&'a self, _: &'a Seen) -> BoxFuture<'a, Go> {
+            Box::pin(std::future::ready(Go::On))
+        }
+        fn answering<'a>(&'a self, _: &'a Seen) -> BoxFuture<'a, Go> {
+            Box::pin(std::future::ready(Go::On))
+        }
+        fn answer(&self, _: &Seen, write: &mut dyn FnMut() -> Written) {
+            write();
+        }
+        fn probe<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Go> {
+            Box::pin(std::future::ready(Go::On))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_request_in_flight_gives_a_point_two_worlds_and_at_its_own_arrival_one() {
+        let worlds = Worlds::create().unwrap();
+        let world = worlds.world("t", None).unwrap();
+        let store = Arc::new(ImageStore::open(&worlds.path().join("images")).unwrap());
+        let holder = Arc::new(Holder(Semaphore::new(0)));
+        let config =
+            SandboxConfig { profile: Profile::StripeV1, rules: Vec::new(), ledger_path: world.ledger(), epoch: Instant::now() };
+        let sandbox = Sandbox::start(config, holder.clone()).await.unwrap();
+        let role = from_command(&["true".to_owned()], std::path::Path::new("/usr")).roles.remove(0);
+        let album = Album::new(store, world.roots(&[]), Layout::plain(&world, &role), sandbox.lens());
+        let mut client = std::net::TcpStream::connect(sandbox.addr()).unwrap();
+        client.write_all(b"POST /email HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        holder.0.acquire().await.unwrap().forget();
+        album.shoot([0], None);
+        album.shoot([1], Some(1));
+        let (shots, trouble) = album.take();
+        let told: Vec<_> = shots.iter().map(|shot| (shot.point, shot.is_settled)).collect();
+        assert_eq!((told, trouble), (vec![(0, false), (0, true), (1, false)], None));
+        assert_ne!(shots[0].ledger, shots[1].ledger);
+    }
+}
