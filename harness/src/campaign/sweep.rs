@@ -170,6 +170,7 @@ fn called_at(point: &Point) -> Option<&CallName> {
 /// Whether every point of the trial's schedule was reached, with the SIGKILL seen to land.
 #[must_use]
 pub fn is_reached(trial: &Trial) -> bool {
-    let steps = trial.schedule.0.len();
-    steps > 0 && trial.lives.iter().filter(|life| life.target.is_some() && life.reached).count() == steps
+    let is_something = !trial.schedule.0.is_empty();
+    let killed = trial.lives.iter().filter(|life| life.target.is_some() && life.reached).count();
+    is_something && killed == trial.schedule.kills() && trial.schedule.is_done_to(&trial.ledger)
 }

@@ -1,5 +1,7 @@
 //! `--at SCHEDULE`: reads one schedule and shows the place of a mistake with a caret.
 
+use std::ops::Range;
+
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use killpoint::model::exit::Exit;
 use killpoint::model::point::PointError;
@@ -16,6 +18,19 @@ pub fn read(typed: &str) -> Result<Schedule, Failure> {
         let failure = match &error {
             ScheduleError::Empty => Failure::usage("`--at` holds no crash point"),
             ScheduleError::Point { source, .. } => pointed(typed, &error.to_string(), source),
+            ScheduleError::Fault { source, .. } => {
+                let at = place_of_fault(typed, &source.text);
+                drawn(&error.to_string(), typed, at, &source.expected)
+            }
+            ScheduleError::Misplaced { fault, moment, .. } => {
+                let at = place_of_fault(typed, &fault.to_string());
+                drawn(
+                    &error.to_string(),
+                    typed,
+                    at,
+                    &format!("expected at a request's `{moment}`, such as `charge#1:{moment} {fault}`"),
+                )
+            }
         };
         failure.hint("`killpoint points` lists the crash points of a workflow; `killpoint explain answered` tells of moments")
     })
@@ -29,12 +44,25 @@ fn pointed(typed: &str, title: &str, error: &PointError) -> Failure {
     let step_end = base + error.text.len();
     let start = base + within;
     let span = if start < step_end { start..step_end } else { start..start };
+    drawn(title, shown, span, error.expected)
+}
+
+/// What was typed, with a stretch of it marked.
+fn drawn(title: &str, shown: &str, span: Range<usize>, label: &str) -> Failure {
     let draw = |renderer: Renderer| {
-        let annotation = AnnotationKind::Primary.span(span.clone()).label(error.expected);
+        let annotation = AnnotationKind::Primary.span(span.clone()).label(label);
         let group = Level::ERROR.primary_title(title).element(Snippet::source(shown).path("--at").annotation(annotation));
         renderer.render(&[group])
     };
     Failure::drawn(Exit::Usage, draw(Renderer::plain()), draw(Renderer::styled()))
+}
+
+/// Where a fault stands: behind a space, at the end of its step. The whole text where it was written in another form than it is shown.
+fn place_of_fault(typed: &str, fault: &str) -> Range<usize> {
+    let at_end = |at: &usize| matches!(typed[*at + fault.len()..].trim_start().chars().next(), None | Some(';'));
+    let behind_space = |at: &usize| typed[..*at].ends_with(' ');
+    let mut places = typed.match_indices(fault).map(|(at, _)| at);
+    places.find(|at| at_end(at) && behind_space(at)).map_or(0..typed.len(), |at| at..at + fault.len())
 }
 
 /// Where a step stands in the schedule: at its start or behind a `;`.
@@ -62,6 +90,8 @@ mod tests {
         insta::assert_snapshot!(told("charge#1:answered kill; start/pwrite64(größe.db)#0"));
         insta::assert_snapshot!(told("start"));
         insta::assert_snapshot!(told(" ; "));
+        insta::assert_snapshot!(told("charge#1:answered kill; charge#1:executed drop-ak"));
+        insta::assert_snapshot!(told("charge#1:received drop-ack"));
     }
 
     #[test]

@@ -29,6 +29,9 @@ pub struct Request {
     pub body_sha256: String,
     /// The idempotency key, where there is one.
     pub key: Option<String>,
+    /// What was done to it on purpose, in the text form of a fault.
+    #[serde(default)]
+    pub fault: Option<String>,
     /// What became of it.
     pub outcome: Outcome,
     /// The status of the answer; 0 where there was none.

@@ -96,6 +96,13 @@ pub const MEANING_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub const MEANINGS_KEPT_MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// Levels of JSON or MessagePack that are followed.
 pub const MEANING_DEPTH_MAX: usize = 128;
+/// How much later a slow answer comes where the fault does not say, in milliseconds. Beyond the patience of common HTTP clients
+/// (requests and httpx of Python: none and 5 s; stripe-node and stripe-python: 80 s).
+pub const SLOW_ACK_DEFAULT_MS: u64 = 90_000;
+/// The longest an answer can be held back, in milliseconds.
+pub const SLOW_ACK_MAX_MS: u64 = 600_000;
+/// Requests of one trial that can be held on their way at once.
+pub const HELD_REQUESTS_MAX: usize = 1_000;
 /// Trials that run side by side.
 pub const JOBS_MAX: usize = 256;
 /// Trials a sample may ask for.

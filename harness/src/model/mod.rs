@@ -6,6 +6,7 @@ pub mod call;
 pub mod census;
 pub mod event;
 pub mod exit;
+pub mod fault;
 pub mod finding;
 pub mod interleaving;
 pub mod ledger;

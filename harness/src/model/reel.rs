@@ -5,11 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::census::Census;
+use super::fault::Fault;
 use super::interleaving::Interleaving;
 use super::ledger::Request;
 use super::life::{Life, TrialEnd};
 use super::point::Point;
-use super::schedule::{Fault, Schedule, Step};
+use super::schedule::{Schedule, Step};
 use super::shot::Shot;
 use super::verdict::Judgement;
 

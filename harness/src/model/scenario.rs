@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use super::fault::Fault;
 use super::interleaving::Interleaving;
 use super::promise::Promise;
-use super::schedule::Fault;
 
 /// One scenario, checked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -11,10 +11,11 @@ use rand::rngs::ChaCha8Rng;
 use rand::seq::SliceRandom;
 
 use crate::model::census::{Census, CensusPoint};
+use crate::model::fault::Fault;
 use crate::model::limits::POINT_TRIES_MAX;
 use crate::model::point::Point;
 use crate::model::scenario::{CampaignSpec, PointRange, Strategy};
-use crate::model::schedule::{Fault, Schedule, Step};
+use crate::model::schedule::{Schedule, Step};
 
 /// Tries under a point's own name before its first alias: a point that is missed once is mostly met the next time.
 const OWN_NAME_TRIES: usize = 2;

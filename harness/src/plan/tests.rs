@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::{plan, trials};
 use crate::model::census::{Census, CensusPoint};
+use crate::model::fault::Fault;
 use crate::model::limits::POINT_TRIES_MAX;
 use crate::model::scenario::{CampaignSpec, PointRange, Strategy as Way};
-use crate::model::schedule::Fault;
 
 fn census(points: usize, aliases: usize, window_start: Option<usize>) -> Census {
     let named = |anchor: &str, n: usize| format!("{anchor}/write(state.db)#{n}").parse().expect("a point");

@@ -1,5 +1,5 @@
-//! Carries one request through its moments: received, executed, answering, answered. It runs apart from the connection, because a
-//! request that has arrived whole is carried through whether or not its client still lives.
+//! Carries one HTTP request from its body to its answer. It runs apart from the connection, because a request that has arrived whole is
+//! carried through its moments whether or not its client still lives.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,13 +11,12 @@ use hyper::body::Incoming;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::api::{self, Refusal};
-use super::error::SandboxError;
+use super::api::Refusal;
 use super::ledger::Reply;
-use super::naming;
+use super::moments::{self, Entered, Passed};
 use super::request::{self, Arrived, Cut};
 use super::server::{Arriving, World};
-use super::watch::{Go, Seen};
+use super::watch::Go;
 use super::wire::Answer;
 use crate::model::limits;
 use crate::model::point::is_name;
@@ -25,12 +24,17 @@ use crate::model::point::is_name;
 /// The paths that are killpoint's own.
 const OWN: &str = "/_killpoint/";
 
-/// An answer on its way to its connection.
-pub(super) struct Outgoing {
-    pub response: Response<Full<Bytes>>,
-    pub answer: Answer,
-    /// Whether the client may still be sending what nobody will read.
-    pub linger: bool,
+/// What is on its way to a connection.
+pub(super) enum Outgoing {
+    /// An answer.
+    Answer {
+        response: Response<Full<Bytes>>,
+        answer: Answer,
+        /// Whether the client may still be sending what nobody will read.
+        linger: bool,
+    },
+    /// A reset instead of an answer.
+    Reset,
 }
 
 /// Where the answer goes; dropping it closes the connection.
@@ -43,7 +47,7 @@ pub(super) async fn carry(
     peer: SocketAddr,
     began: Instant,
     arriving: Arriving,
-    outlet: Outlet,
+    mut outlet: Outlet,
 ) {
     let (parts, body) = request.into_parts();
     let head_only = parts.method == Method::HEAD;
@@ -59,54 +63,29 @@ pub(super) async fn carry(
         drop(arriving);
         return probe(&world, &parts.method, own, outlet).await;
     }
-    let arrived = Arc::new(Arrived::new(&parts, &bytes));
-    let rule = naming::rule_for(&world.rules, &arrived.method, &arrived.path);
-    let watched = api::writes(&arrived.method) || rule.is_some();
-    let effect = rule.map_or_else(|| naming::slug(&arrived.method, &arrived.path), |rule| rule.name.clone());
-    // An error of the ledger is kept by the ledger itself, and makes it no evidence; the client only sees a closed connection.
-    let Ok(entry) = world.ledger.receive(&arrived, &effect) else { return };
+    let entered = moments::enter(&world, Arc::new(Arrived::new(&parts, &bytes)), peer);
     drop(arriving);
-    let seen = Arc::new(Seen {
-        seq: entry.seq,
-        life: entry.life,
-        effect,
-        ordinal: entry.ordinal,
-        method: arrived.method.clone(),
-        path: arrived.path.clone(),
-        peer,
-    });
-    let reply = moments(&world, &seen, &arrived, watched).await;
-    world.ledger.is_over(seen.seq);
-    let released = if arrived.stripe_key().is_some() { world.ledger.release(seen.seq) } else { Ok(()) };
-    let (Ok(Some(reply)), Ok(())) = (reply, released) else { return };
+    let Some(entered) = entered else { return };
+    let Entered { seen, arrived, watched } = &entered;
+    let execute = async { world.ledger.execute(seen.seq, arrived) };
+    let (reply, half) = match moments::pass(&world, &entered, outlet.closed(), execute).await {
+        Passed::Answered { reply, half } => (reply, half),
+        Passed::Closed { reset: false } => return,
+        Passed::Closed { reset: true } => return drop(outlet.send(Outgoing::Reset)),
+    };
     let (done, written) = oneshot::channel();
     let body_bytes = if head_only { 0 } else { reply.body.len() };
-    let answer = Answer { seen: watched.then(|| Arc::clone(&seen)), body_bytes, done };
+    let answer = Answer { seen: watched.then(|| Arc::clone(seen)), body_bytes, half, done };
     let response = response(seen.seq, reply);
-    let is_taken = outlet.send(Outgoing { response, answer, linger: false }).is_ok();
+    let is_taken = outlet.send(Outgoing::Answer { response, answer, linger: false }).is_ok();
     match written.await {
         Ok(at) if is_taken => {
             let at_us = world.ledger.us_at(at.into_std());
             let _ = world.ledger.answered(seen.seq, at_us);
         }
-        _ if watched => world.watch.unanswered(&seen),
+        _ if *watched => world.watch.unanswered(seen),
         _ => {}
     }
-}
-
-/// The moments before the answer; nothing where the keeper drops the request.
-async fn moments(world: &World, seen: &Seen, arrived: &Arrived, watched: bool) -> Result<Option<Reply>, SandboxError> {
-    if watched && world.watch.received(seen).await == Go::Drop {
-        return Ok(None);
-    }
-    let reply = world.ledger.execute(seen.seq, arrived)?;
-    if watched && reply.object.is_some() && world.watch.executed(seen).await == Go::Drop {
-        return Ok(None);
-    }
-    if watched && world.watch.answering(seen).await == Go::Drop {
-        return Ok(None);
-    }
-    Ok(Some(reply))
 }
 
 /// `POST /_killpoint/probe/NAME`: it has no row in the ledger, because it is no part of the outside world.
@@ -138,7 +117,8 @@ fn plain(refusal: &Refusal, close: bool, outlet: Outlet) {
 fn send(response: Response<Full<Bytes>>, body_bytes: usize, linger: bool, outlet: Outlet) {
     let (done, _) = oneshot::channel();
     // Where the connection is gone there is nobody to tell.
-    let _ = outlet.send(Outgoing { response, answer: Answer { seen: None, body_bytes, done }, linger });
+    let answer = Answer { seen: None, body_bytes, half: false, done };
+    let _ = outlet.send(Outgoing::Answer { response, answer, linger });
 }
 
 fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {

@@ -1,7 +1,7 @@
 //! The sandbox: the outside world as killpoint plays it. A billing API on a port of its own, whose ledger is the truth about effects.
 //!
-//! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (the moments of a request),
-//! `ledger` (rows, keys), `api` (objects). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
+//! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (a request of HTTP),
+//! `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys), `api` (objects). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
 //! A new profile of key rules: a file beside `ledger/execute.rs`. A new kind of object: a file in `api/`.
 
 mod api;
@@ -10,6 +10,7 @@ mod carry;
 mod error;
 mod ledger;
 mod lens;
+mod moments;
 mod naming;
 mod request;
 mod server;
@@ -102,6 +103,14 @@ impl Sandbox {
     #[must_use]
     pub fn lens(&self) -> Lens {
         Lens(Arc::clone(&self.server.world))
+    }
+
+    /// Lets every request go that was held on its way: it arrives now.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be written.
+    pub fn release_held(&self) -> Result<(), SandboxError> {
+        moments::release(&self.server.world, |_| true)
     }
 
     /// Every request that arrived whole, in order of arrival.

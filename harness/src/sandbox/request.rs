@@ -54,9 +54,9 @@ impl Arrived {
         }
     }
 
-    /// The key that counts: Stripe's v1 API looks at keys of POST only.
+    /// The key that counts: Stripe's v1 API looks at keys of POST only. A tool's key is one of its arguments.
     pub fn stripe_key(&self) -> Option<&str> {
-        self.key.as_deref().filter(|_| self.method == "POST")
+        self.key.as_deref().filter(|_| matches!(self.method.as_str(), "POST" | "MCP"))
     }
 }
 

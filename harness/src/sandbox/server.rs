@@ -4,7 +4,7 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use hyper::server::conn::http1;
@@ -13,9 +13,10 @@ use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::carry::{Close, carry};
+use super::carry::{Close, Outgoing, carry};
 use super::error::SandboxError;
 use super::ledger::Ledger;
+use super::moments::Held;
 use super::naming::EffectRule;
 use super::watch::Watch;
 use super::wire::{Line, Wire};
@@ -37,6 +38,8 @@ pub(super) struct World {
     arriving: AtomicUsize,
     /// The open connections, and some that have closed since the last one was opened.
     lines: Mutex<Vec<Weak<Line>>>,
+    /// Requests that are held on their way.
+    held: Mutex<Vec<Held>>,
     /// The listener once more, to see whether a connection waits to be taken.
     door: OwnedFd,
 }
@@ -57,6 +60,10 @@ impl World {
         let is_serving = lines.iter().filter_map(Weak::upgrade).any(|line| line.is_serving());
         drop(lines);
         !is_serving && self.is_quiet()
+    }
+
+    pub fn held(&self) -> MutexGuard<'_, Vec<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn has_line(&self, line: &Arc<Line>) {
@@ -151,6 +158,7 @@ impl Server {
             connections: AtomicUsize::new(0),
             arriving: AtomicUsize::new(0),
             lines: Mutex::default(),
+            held: Mutex::default(),
             door,
         });
         let (sweeps, requests) = mpsc::unbounded_channel();
@@ -249,9 +257,16 @@ async fn serve(busy: Busy, _open: Open, stream: TcpStream, peer: SocketAddr) {
         let (busy, line) = (Busy::new(world), Arc::clone(&line));
         tokio::spawn(async move { carry(Arc::clone(&busy.0), request, peer, began, arriving, outlet).await });
         async move {
-            let outgoing = outgoing.await.map_err(|_| Close)?;
-            line.expect(outgoing.answer, outgoing.linger);
-            Ok::<_, Close>(outgoing.response)
+            match outgoing.await.map_err(|_| Close)? {
+                Outgoing::Answer { response, answer, linger } => {
+                    line.expect(answer, linger);
+                    Ok::<_, Close>(response)
+                }
+                Outgoing::Reset => {
+                    line.reset();
+                    Err(Close)
+                }
+            }
         }
     });
     let mut connection = http1::Builder::new()

@@ -4,6 +4,8 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 
+use crate::model::fault::WireFault;
+
 /// A future that can be made by an object behind a pointer.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -40,6 +42,8 @@ pub enum Go {
     On,
     /// Close the connection and do nothing further of this request.
     Drop,
+    /// Go on, with this going wrong. Said at another moment than the fault's own it is as good as [`Go::On`].
+    Fault(WireFault),
 }
 
 /// What became of one write.

@@ -27,6 +27,8 @@ pub(super) struct Answer {
     pub seen: Option<Arc<Seen>>,
     /// Bytes of its body on the wire.
     pub body_bytes: usize,
+    /// Whether only half of it is written before the connection is closed.
+    pub half: bool,
     /// Told when the last byte was written; dropped where that never happens.
     pub done: oneshot::Sender<Instant>,
 }
@@ -44,6 +46,8 @@ struct State {
     serving: usize,
     /// Whether the client may still be sending what nobody will read.
     linger: bool,
+    /// Whether the client is to see a reset when the connection is closed.
+    reset: bool,
     /// Bytes were read of which it is not known yet whether they are the whole head of a request.
     is_reading: bool,
     /// The socket, while it is open.
@@ -77,6 +81,11 @@ impl Line {
         state.linger |= linger;
     }
 
+    /// The connection is to end by a reset.
+    pub fn reset(&self) {
+        self.lock().reset = true;
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,6 +94,8 @@ impl Line {
 /// A stretch of bytes that hyper is writing.
 struct Stretch {
     left: usize,
+    /// Of these, the bytes that are kept back for good.
+    withheld: usize,
     answer: Option<Answer>,
 }
 
@@ -129,10 +140,13 @@ impl Wire {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n");
         let head = end.map(|at| at + 4).ok_or_else(|| io::Error::other("an answer's head is not written as one piece"))?;
         if bytes.starts_with(b"HTTP/1.1 1") {
-            return Ok(Some(Stretch { left: head, answer: None }));
+            return Ok(Some(Stretch { left: head, withheld: 0, answer: None }));
         }
         let answer = self.line.lock().answers.pop_front();
-        Ok(answer.map(|answer| Stretch { left: head + answer.body_bytes, answer: Some(answer) }))
+        Ok(answer.map(|answer| {
+            let left = head + answer.body_bytes;
+            Stretch { left, withheld: if answer.half { left / 2 } else { 0 }, answer: Some(answer) }
+        }))
     }
 
     /// One non-blocking write of a piece that belongs together; `None` where the socket takes nothing now.
@@ -165,7 +179,12 @@ impl Wire {
 impl Drop for Wire {
     fn drop(&mut self) {
         // Under the lock, before the descriptor is closed: its number may soon be another's.
-        self.line.lock().socket = None;
+        let mut state = self.line.lock();
+        state.socket = None;
+        if state.reset {
+            // A client that is gone needs no reset.
+            let _ = self.stream.set_zero_linger();
+        }
     }
 }
 
@@ -209,7 +228,10 @@ impl AsyncWrite for Wire {
                 }
             },
         };
-        let piece = &bytes[..bytes.len().min(stretch.left)];
+        if stretch.withheld > 0 && stretch.left == stretch.withheld {
+            return Poll::Ready(Err(io::Error::other("the rest of the answer is kept back")));
+        }
+        let piece = &bytes[..bytes.len().min(stretch.left - stretch.withheld)];
         let written = loop {
             match self.stream.poll_write_ready(cx) {
                 Poll::Ready(ready) => ready?,

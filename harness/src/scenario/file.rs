@@ -8,10 +8,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::value::{Command, InOrder, Number, Scalar, Setup, Text};
+use crate::model::fault::Fault;
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::{DEPTH_MAX, LIVES_MAX, TRIALS_MAX};
 use crate::model::scenario::{Dedup, ModeChoice, Network, PointRange, Profile, Scope, Strategy};
-use crate::model::schedule::Fault;
 
 /// The values of one name of the matrix.
 pub(super) type Values = Spanned<Vec<Spanned<Scalar>>>;

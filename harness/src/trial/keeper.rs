@@ -7,9 +7,10 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 
 use super::recorder::{Order, Recorder};
+use crate::model::fault::WireFault;
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::STILL_MAX_MS;
-use crate::model::point::Moment;
+use crate::model::point::{Moment, WirePoint};
 use crate::sandbox::{BoxFuture, Go, Seen, Watch, Written};
 use crate::tracer::Control;
 
@@ -23,6 +24,8 @@ pub struct Grip {
     pub recorder: Arc<Recorder>,
     /// The hand.
     pub control: Control,
+    /// What is to go wrong with requests of this life.
+    pub wire: Vec<(WirePoint, WireFault)>,
 }
 
 /// The keeper of one trial's sandbox. Between lives it lets everything pass.
@@ -64,7 +67,8 @@ impl Keeper {
             Order::Image(point) => self.keep(&grip, point, (moment == Moment::Received).then_some(seen.seq)).await,
             Order::Pass | Order::Hold => {}
         }
-        Go::On
+        let here = |at: &WirePoint| at.moment == moment && at.ordinal == seen.ordinal && at.effect == seen.effect;
+        grip.wire.iter().find(|(at, _)| here(at)).map_or(Go::On, |(_, fault)| Go::Fault(*fault))
     }
 
     /// Stops the tree, has its world kept, and lets it go.

@@ -156,10 +156,15 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     let sandbox = enclosure.sandbox(config, keeper.clone()).await.map_err(TrialError::Sandbox)?;
     let stage = Stage::new(plan, world, role, &sandbox, &enclosure)?;
     let (lives, mut end, first) = stage.lives(&keeper, interrupt).await?;
+    // What was held on its way arrives in the end, at the latest now.
+    sandbox.release_held().map_err(TrialError::Sandbox)?;
     if !drain(role, &sandbox, &lives).await {
         end = unsettled();
     }
     let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
+    if matches!(end, TrialEnd::Done | TrialEnd::DeclaredUnknown | TrialEnd::Stuck { .. }) && !plan.schedule.is_done_to(&ledger) {
+        end = TrialEnd::Unreached;
+    }
     sandbox.stop().await;
     Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, first })
 }
@@ -235,15 +240,15 @@ impl<'a> Stage<'a> {
     /// Lives until the workflow is done, or may live no more.
     async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, Recording), TrialError> {
         let (mut lives, mut first) = (self.plan.past.clone(), Recording::default());
-        let steps = &self.plan.schedule.0;
+        let kills = self.plan.schedule.kills();
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
-            let target = steps.get(lives.len()).map(|step| step.point.clone());
+            let target = self.plan.schedule.kill_of(number).cloned();
             let (life, recorder, is_settled) = self.live(number, target, keeper, interrupt).await?;
             if lives.len() == self.plan.past.len() {
                 first = self.recording(&recorder);
             }
-            let end = if is_settled { self.after(&life, lives.len() < steps.len()) } else { Some(unsettled()) };
+            let end = if is_settled { self.after(&life, lives.len() < kills) } else { Some(unsettled()) };
             lives.push(life);
             if let Some(end) = end {
                 return Ok((lives, end, first));
@@ -291,7 +296,8 @@ impl<'a> Stage<'a> {
         let recorder = Arc::new(Recorder::new(self.namer.clone(), watched));
         let control = Control::default();
         self.sandbox.begin_life(number);
-        keeper.set(Some(Grip { recorder: recorder.clone(), control: control.clone() }));
+        let wire = self.plan.schedule.wire_of(number).map(|(at, fault)| (at.clone(), fault)).collect();
+        keeper.set(Some(Grip { recorder: recorder.clone(), control: control.clone(), wire }));
         let plan = LifePlan {
             number,
             launch,

@@ -32,7 +32,7 @@ pub(super) struct Ask<'a> {
 
 /// Whether a method writes.
 pub(super) fn writes(method: &str) -> bool {
-    matches!(method, "POST" | "PUT" | "PATCH" | "DELETE")
+    matches!(method, "POST" | "PUT" | "PATCH" | "DELETE" | "MAIL" | "MCP")
 }
 
 /// Does what is asked: the object that is the answer, with status 200.

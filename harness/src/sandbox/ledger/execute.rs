@@ -127,7 +127,7 @@ fn finish(db: &Connection, seq: u64, reply: &Reply, now_us: u64) -> Result<(), r
     Ok(())
 }
 
-fn refused(refusal: &Refusal, outcome: Outcome, key: Option<&str>) -> Reply {
+pub(super) fn refused(refusal: &Refusal, outcome: Outcome, key: Option<&str>) -> Reply {
     let body = refusal.body().to_string();
     Reply { status: refusal.status, body, outcome, object: None, key: key.map(str::to_owned) }
 }

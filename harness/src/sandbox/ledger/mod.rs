@@ -4,6 +4,7 @@
 //! not synced to the disk, because it must outlive the workflow, and even killpoint, but not the machine.
 
 mod execute;
+mod failure;
 mod picture;
 mod rows;
 
@@ -18,6 +19,7 @@ pub(super) use self::execute::Reply;
 pub use self::picture::Picture;
 use super::error::SandboxError;
 use super::request::Arrived;
+use crate::model::fault::WireFault;
 use crate::model::ledger::Request;
 use crate::model::limits;
 
@@ -102,6 +104,11 @@ impl Ledger {
         let mut desk = self.lock();
         desk.pending.remove(&seq);
         execute::execute(&mut desk.db, seq, arrived, now).map_err(|source| self.failed("write", source))
+    }
+
+    /// Notes what is done to a request on purpose.
+    pub fn injured(&self, seq: u64, fault: WireFault) -> Result<(), SandboxError> {
+        self.update("UPDATE requests SET fault = ?2 WHERE seq = ?1", params![rows::int(seq), fault.to_string()])
     }
 
     /// Nothing further will be done of a request.

@@ -73,7 +73,7 @@ pub(super) fn insert(
 /// All rows, in order of arrival.
 pub(super) fn all(db: &Connection) -> Result<Vec<Request>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT seq, life, effect, ordinal, method, path, query, headers, body, body_sha256, key, outcome, status, object,
+        "SELECT seq, life, effect, ordinal, method, path, query, headers, body, body_sha256, key, fault, outcome, status, object,
                 received_us, executed_us, answered_us FROM requests ORDER BY seq",
     )?;
     let mut rows = select.query([])?;
@@ -99,6 +99,7 @@ fn request(row: &Row<'_>) -> Result<Request, Fault> {
         body: json(row, seq, "body")?,
         body_sha256: row.get("body_sha256")?,
         key: row.get("key")?,
+        fault: row.get("fault")?,
         outcome: serde_json::from_value(outcome.into()).map_err(|_| Fault::Column { seq, column: "outcome" })?,
         status: row.get("status")?,
         object: row.get("object")?,

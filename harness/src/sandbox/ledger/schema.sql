@@ -13,6 +13,7 @@ CREATE TABLE IF NOT EXISTS requests (
   body TEXT NOT NULL,               -- JSON
   body_sha256 TEXT NOT NULL,
   key TEXT,                         -- the Idempotency-Key header
+  fault TEXT,                       -- what was done to it on purpose
   outcome TEXT NOT NULL,            -- received, executed, replayed, conflict, mismatch, rejected, read
   status INTEGER NOT NULL,          -- 0: not answered
   object TEXT,                      -- id of the object that its effect made or changed

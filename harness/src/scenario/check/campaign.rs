@@ -8,10 +8,10 @@ use super::super::diagnostics::{Problem, did_you_mean};
 use super::super::file::{CampaignFile, Values};
 use super::super::value::{InOrder, Number, Text};
 use super::{Check, Variable};
+use crate::model::fault::Fault;
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::{DEPTH_MAX, INTERLEAVINGS_MAX, MATRIX_CELLS_MAX, TRIALS_MAX};
 use crate::model::scenario::{CampaignSpec, ModeChoice, Strategy};
-use crate::model::schedule::Fault;
 
 /// Faults that the design knows and this version does not.
 const FAULTS_LATER: [&str; 8] = ["term", "stop", "drop-ack", "slow-ack", "error-after-commit", "duplicate", "hold", "power-cut"];

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 
 use super::{LARGE, SMALL};
+use crate::model::fault::Fault;
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::{DEPTH_MAX, LIFE_TIMEOUT_MAX_MS, LIVES_MAX, TRIALS_MAX};
 use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
 use crate::model::scenario::{
     CampaignSpec, Dedup, ModeChoice, Network, PointRange, Profile, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep,
 };
-use crate::model::schedule::Fault;
 use crate::scenario::{from_command, parse, to_toml};
 
 fn read(text: &str) -> Scenario {
