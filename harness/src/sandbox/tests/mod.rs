@@ -1,6 +1,7 @@
 //! The sandbox from outside: a raw client on one side, a keeper that holds and drops on the other.
 
 mod api;
+mod faults;
 mod hostile;
 mod keys;
 mod moments;
@@ -201,7 +202,8 @@ impl Keeper {
         let held = self.holds.lock().expect("unpoisoned").remove(&moment);
         Box::pin(async move {
             let Some(held) = held else { return Go::On };
-            held.reached.send(()).expect("the test waits");
+            // A test that knows its answer beforehand does not wait.
+            let _ = held.reached.send(());
             held.go.await.unwrap_or(Go::On)
         })
     }
