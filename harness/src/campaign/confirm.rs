@@ -11,6 +11,7 @@ use super::stage::{Restart, Stage};
 use super::sweep::{called, is_reached};
 use crate::model::census::Census;
 use crate::model::event::Event;
+use crate::model::fault::Fault;
 use crate::model::finding::Finding;
 use crate::model::life::{Trial, TrialEnd};
 use crate::model::schedule::Schedule;
@@ -184,7 +185,7 @@ async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result
             return Ok(());
         }
         if answer.reproduced {
-            finding.confirmed_by_sigkill = true;
+            finding.confirmed_by_sigkill = finding.schedule.kills() > 0;
             let target = folder.join("world");
             if target.exists() {
                 let _ = std::fs::remove_dir_all(&target);
@@ -198,7 +199,9 @@ async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result
         }
     }
     let trials = finding.trials;
-    finding.why.push(if finding.confirmed_by_sigkill {
+    finding.why.push(if finding.fault != Fault::Kill {
+        format!("shown in {trials} trials, but not in {AGAIN_TRIES} more with this fault: the run differs from time to time")
+    } else if finding.confirmed_by_sigkill {
         format!("shown in {trials} trials by SIGKILL, but not in {AGAIN_TRIES} more at this point: the order of threads differs from run to run")
     } else {
         format!("shown by image only: in {AGAIN_TRIES} trials by SIGKILL the threads did not come into this order again")

@@ -8,10 +8,12 @@ use std::ops::Bound;
 
 use crate::model::census::Census;
 use crate::model::event::TrialRecord;
+use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Window};
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::WINDOW_GAP_MAX_POINTS;
 use crate::model::point::{Moment, Point};
+use crate::model::schedule::Step;
 use crate::model::verdict::{Cause, Judgement, Verdict};
 
 mod merge;
@@ -26,6 +28,7 @@ struct Key {
     verdict: Reverse<Verdict>,
     promise: String,
     cause: Cause,
+    fault: Fault,
 }
 
 /// The failures of one finding: by intent, then by point, the records with what was judged.
@@ -39,16 +42,46 @@ struct Stretch<'a> {
     window: Window,
 }
 
-/// Groups the failing trials of one campaign into findings, the worst first. `id` and `repro` are left empty: the caller numbers
+/// Groups the failing trials of one campaign into findings, the worst first. Trials with different faults share none. `id` and `repro` are left empty: the caller numbers
 /// findings across campaigns and knows the command line. Kept, unknown and unreached trials are no findings.
 #[must_use]
 pub fn group(cell: &[String], census: &Census, records: &[TrialRecord]) -> Vec<Finding> {
-    let points = Points::new(census, records);
+    let faults: BTreeSet<Fault> = records.iter().map(|record| record.schedule.fault()).collect();
+    let mut findings: Vec<Finding> = Vec::new();
+    for found in faults.into_iter().flat_map(|fault| of_fault(cell, census, records, fault)) {
+        let is_same = |other: &&mut Finding| {
+            let is_wire = other.fault != Fault::Kill && found.fault != Fault::Kill;
+            is_wire && (&other.promise, other.verdict, other.cause) == (&found.promise, found.verdict, found.cause)
+        };
+        match findings.iter_mut().find(is_same) {
+            Some(known) => join(known, found),
+            None => findings.push(found),
+        }
+    }
+    findings.sort_by_key(|finding| (Reverse(finding.verdict), finding.fault != Fault::Kill));
+    findings
+}
+
+/// Adds what another fault of the wire showed, with the same cause.
+fn join(known: &mut Finding, other: Finding) {
+    known.also.push(other.fault);
+    known.trials += other.trials;
+    known.windows.extend(other.windows);
+    for intent in other.intents {
+        if !known.intents.contains(&intent) {
+            known.intents.push(intent);
+        }
+    }
+}
+
+fn of_fault(cell: &[String], census: &Census, records: &[TrialRecord], fault: Fault) -> Vec<Finding> {
+    let of_fault = |record: &&TrialRecord| record.reached && record.schedule.fault() == fault;
+    let points = Points::new(census, records.iter().filter(of_fault));
     let mut groups: BTreeMap<Key, Failures<'_>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.reached) {
+    for record in records.iter().filter(of_fault) {
         for judgement in record.judgements.iter().filter(|judgement| judgement.verdict.is_finding()) {
             let cause = judgement.cause.unwrap_or(Cause::Unexplained);
-            let key = Key { verdict: Reverse(judgement.verdict), promise: judgement.promise.clone(), cause };
+            let key = Key { verdict: Reverse(judgement.verdict), promise: judgement.promise.clone(), cause, fault };
             let by_point = groups.entry(key).or_default().entry(&judgement.intent).or_default();
             by_point.entry(record.point).or_default().push((record, judgement));
         }
@@ -60,7 +93,7 @@ fn finding(cell: &[String], points: &Points<'_>, key: Key, failures: &Failures<'
     let mut stretches: Vec<Stretch<'_>> = Vec::new();
     for (intent, by_point) in failures {
         let states = points.states_of(&key.promise, intent, by_point.keys().copied());
-        stretches.extend(cut(&states).into_iter().map(|(first, last)| points.stretch(intent, &states, first, last)));
+        stretches.extend(cut(&states).into_iter().map(|(first, last)| points.stretch(intent, key.fault, &states, first, last)));
     }
     stretches.sort_by_key(|stretch| (stretch.first, stretch.intent));
     let widest =
@@ -84,15 +117,24 @@ fn finding(cell: &[String], points: &Points<'_>, key: Key, failures: &Failures<'
         observed: judgement.observed,
         window: widest.window.clone(),
         cause: key.cause,
-        why: judgement.evidence.clone(),
+        why: why(record, judgement),
         // A record counts as reached only when the SIGKILL was seen to land.
-        confirmed_by_sigkill: record.reached && record.state.is_none(),
+        confirmed_by_sigkill: record.reached && record.state.is_none() && record.schedule.kills() > 0,
         interleaving: record.interleaving,
         schedule: record.schedule.clone(),
+        fault: key.fault,
+        also: Vec::new(),
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
         repro: String::new(),
         windows: stretches.into_iter().map(|stretch| stretch.window).collect(),
     })
+}
+
+/// The facts of a judgement, behind what was done to requests on purpose.
+fn why(record: &TrialRecord, judgement: &Judgement) -> Vec<String> {
+    let done = record.schedule.0.iter().filter_map(Step::wire);
+    let done = done.map(|(at, fault)| format!("{}#{} {}", at.effect, at.ordinal, fault.meaning()));
+    done.chain(judgement.evidence.iter().cloned()).collect()
 }
 
 fn failing<'a>(failures: &'a Failures<'a>) -> impl Iterator<Item = &'a (&'a TrialRecord, &'a Judgement)> {
@@ -168,11 +210,11 @@ struct Points<'a> {
 }
 
 impl<'a> Points<'a> {
-    fn new(census: &'a Census, records: &'a [TrialRecord]) -> Self {
+    fn new(census: &'a Census, records: impl Iterator<Item = &'a TrialRecord>) -> Self {
         let names = census.points.iter().enumerate().map(|(index, own)| (index, (&own.point, own.at_us))).collect();
         let mut points = Self { names, reached: BTreeMap::new(), judged: BTreeMap::new(), broken: BTreeMap::new() };
         let end_us = census.points.last().map_or(0, |own| own.at_us);
-        for record in records.iter().filter(|record| record.reached) {
+        for record in records {
             *points.reached.entry(record.point).or_default() += 1;
             // A record of a point that this census lacks is not dropped: it goes by the name it was carried out under.
             if let Some(step) = record.schedule.0.last() {
@@ -214,7 +256,14 @@ impl<'a> Points<'a> {
         states
     }
 
-    fn stretch<'b>(&self, intent: &'b str, states: &BTreeMap<usize, State>, first: usize, last: usize) -> Stretch<'b> {
+    fn stretch<'b>(
+        &self,
+        intent: &'b str,
+        fault: Fault,
+        states: &BTreeMap<usize, State>,
+        first: usize,
+        last: usize,
+    ) -> Stretch<'b> {
         let among = |wanted: State| states.range(first..=last).filter(|(_, state)| **state == wanted).count();
         let mut after = states.range((Bound::Excluded(last), Bound::Unbounded));
         let closed_by = after.find(|(_, state)| **state == State::Clean).and_then(|(point, _)| self.name(*point));
@@ -222,6 +271,7 @@ impl<'a> Points<'a> {
         let at_us = |point: usize| self.names.get(&point).map_or(0, |(_, at_us)| *at_us);
         let window = Window {
             intent: intent.to_owned(),
+            fault,
             interleaving: Interleaving::AsIs,
             after: None,
             first: name(first),

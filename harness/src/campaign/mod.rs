@@ -12,6 +12,7 @@ mod setup;
 mod stage;
 mod summary;
 mod sweep;
+mod wire;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use std::time::Instant;
 pub use options::{Abort, Answer, CampaignError, CellPoints, Options, Source, Tell};
 
 use crate::model::event::Event;
+use crate::model::fault::Fault;
 use crate::model::reel::Reel;
 use crate::model::report::Report;
 use crate::model::scenario::{ModeChoice, Scenario, Strategy};
@@ -231,22 +233,29 @@ async fn cell(stage: &Stage, desk: Desk<'_>, findings_before: usize) -> Result<C
     let wandering =
         wandering.map(|why| format!("{why}, so that an address or a path that it stored would not be good after a restore"));
     let objection = image::fitness::objection(&baseline.life.notices).or(wandering);
-    match (store, reel, &objection) {
+    let census = baseline.census.clone();
+    let killed = match (store, reel, &objection) {
         (Some(store), Some(reel), None) => {
             let developed = image::develop(stage, &expectation, &baseline, reel, &store, desk).await?;
-            by_images(stage, desk, baseline, &expectation, &store, developed, findings_before).await
+            by_images(stage, desk, baseline, &expectation, &store, developed, findings_before).await?
         }
-        (Some(_), _, Some(reason)) if spec.mode == ModeChoice::Image || spec.depth > 1 => Err(CampaignError::Scenario(format!(
-            "it cannot be resumed from images: {reason}\nhint: leave out `mode` and `depth`; then each trial is made by a SIGKILL"
-        ))),
-        _ => by_kills(stage, desk, baseline, &expectation, objection, findings_before).await,
-    }
+        (Some(_), _, Some(reason)) if spec.mode == ModeChoice::Image || spec.depth > 1 => {
+            return Err(CampaignError::Scenario(format!(
+                "it cannot be resumed from images: {reason}\nhint: leave out `mode` and `depth`; then each trial is made by a SIGKILL"
+            )));
+        }
+        _ => by_kills(stage, desk, baseline, &expectation, objection, findings_before).await?,
+    };
+    let found = findings_before + killed.findings.len();
+    let wired = wire::run(stage, desk, &expectation, &census, found).await?;
+    Ok(killed.with(stage, &census, wired))
 }
 
 /// Where images go, if the campaign is one for images.
 fn image_store(stage: &Stage, desk: &Desk<'_>) -> Result<Option<Arc<ImageStore>>, CampaignError> {
     let spec = &stage.scenario.campaign;
     let is_fit = desk.options.at.is_none()
+        && spec.faults.contains(&Fault::Kill)
         && match spec.mode {
             ModeChoice::Kill => false,
             ModeChoice::Image => true,

@@ -6,6 +6,7 @@ use super::baseline::Baseline;
 use super::image::Developed;
 use super::stage::Stage;
 use super::sweep::Swept;
+use super::wire::Wired;
 use crate::model::call::Notice;
 use crate::model::census::Census;
 use crate::model::event::TrialRecord;
@@ -69,7 +70,7 @@ impl CellResult {
         let expectation = baseline.expectation(stage);
         let mut summary = summary(stage, &baseline);
         let unreached: Vec<_> =
-            records.iter().filter(|record| !record.reached).map(|record| missed(stage, &baseline, record)).collect();
+            records.iter().filter(|record| !record.reached).map(|record| missed(stage, &baseline.census, record)).collect();
         summary.points = points(&baseline, records, planned);
         (summary.verdict, summary.reason) = verdict(records, &findings, &swept, summary.points, planned);
         summary.strip = strip(&baseline.census, records);
@@ -121,12 +122,56 @@ impl CellResult {
         result
     }
 
+    /// The same, with what went wrong on the wire.
+    #[must_use]
+    pub fn with(mut self, stage: &Stage, census: &Census, wired: Wired) -> Self {
+        if wired.planned == 0 {
+            return self;
+        }
+        let records = &wired.swept.records;
+        let summary = &mut self.summary;
+        let (was, reason) = (summary.verdict, summary.reason.take());
+        // Where nobody was to be killed, that no point was tried is no reason for anything.
+        let doubts = reason.filter(|_| summary.points.total > 0).into_iter().chain(doubt(&wired));
+        let doubts: Vec<String> = doubts.collect();
+        summary.reason = (!doubts.is_empty()).then(|| doubts.join("; "));
+        summary.verdict = match was {
+            RunVerdict::BaselineBroken | RunVerdict::Findings => was,
+            _ if !wired.findings.is_empty() => RunVerdict::Findings,
+            _ if summary.reason.is_some() => RunVerdict::Inconclusive,
+            _ => RunVerdict::Clean,
+        };
+        summary.wire = wired.counts;
+        self.unreached.extend(records.iter().filter(|record| !record.reached).map(|record| missed(stage, census, record)));
+        let lives: u64 = records.iter().map(|record| u64::from(record.lives)).sum();
+        let tries: u64 = records.iter().map(|record| u64::from(record.tries)).sum();
+        self.trials.resumed += lives - tries.min(lives);
+        self.trials.killed += records.iter().filter(|record| record.reached && record.schedule.kills() > 0).count() as u64;
+        self.lives += lives;
+        self.cpu_us += records.iter().map(|record| record.cpu_us).sum::<u64>();
+        self.findings.extend(wired.findings);
+        self
+    }
+
     /// The same, with the reason why it was not made from images.
     #[must_use]
     pub fn because(mut self, reason: Option<String>) -> Self {
         self.summary.mode_reason = reason;
         self
     }
+}
+
+/// Why the trials with faults of the wire do not say all that they were to say.
+fn doubt(wired: &Wired) -> Option<String> {
+    let records = &wired.swept.records;
+    let missed = records.iter().filter(|record| !record.reached).count();
+    if wired.swept.is_interrupted {
+        return Some(format!("interrupted after {} of {} trials with faults of the wire", records.len(), wired.planned));
+    }
+    if missed > 0 {
+        return Some(format!("{missed} of {} faults of the wire did not come to happen", wired.planned));
+    }
+    unjudged(records)
 }
 
 /// Why some trials say nothing.
@@ -160,6 +205,7 @@ fn summary(stage: &Stage, baseline: &Baseline) -> Cell {
         mode_reason: None,
         depths: Vec::new(),
         orders: Vec::new(),
+        wire: Vec::new(),
         class_check: None,
     }
 }
@@ -182,8 +228,8 @@ fn points(baseline: &Baseline, records: &[TrialRecord], planned: u64) -> PointCo
     PointCounts { total: planned, reached, unreached, census: baseline.census.points.len() as u64 }
 }
 
-fn missed(stage: &Stage, baseline: &Baseline, record: &TrialRecord) -> UnreachedPoint {
-    let named = baseline.census.points.get(record.point).map(|point| point.point.clone());
+fn missed(stage: &Stage, census: &Census, record: &TrialRecord) -> UnreachedPoint {
+    let named = census.points.get(record.point).map(|point| point.point.clone());
     let asked = record.schedule.0.first().map(|step| step.point.clone());
     let reason = match &record.end {
         TrialEnd::Environment { reason } => reason.clone(),

@@ -15,7 +15,7 @@ use crate::model::life::{Trial, TrialEnd};
 use crate::model::point::{CallName, Point};
 use crate::model::schedule::Schedule;
 use crate::oracle::{self, Expectation};
-use crate::plan::PlannedTrial;
+use crate::plan::{PlannedTrial, WIRE_TRIALS_FROM};
 use crate::trial::TrialResult;
 
 /// What the trials of a cell came to.
@@ -41,7 +41,10 @@ pub async fn sweep(
     plan: impl Iterator<Item = PlannedTrial>,
     desk: Desk<'_>,
 ) -> Result<Swept, CampaignError> {
-    let done = super::assemble::past_records(desk.past, stage.index);
+    let mut plan = plan.peekable();
+    let is_wire = plan.peek().is_some_and(|planned| planned.trial >= WIRE_TRIALS_FROM);
+    let mut done = super::assemble::past_records(desk.past, stage.index);
+    done.retain(|record| (record.trial >= WIRE_TRIALS_FROM) == is_wire);
     for record in &done {
         (desk.tell)(&Event::TrialFinished(record.clone()));
     }

@@ -67,7 +67,8 @@ fn ledger(text: &mut String, ledger: &[Request]) {
         let Request { life, method, path, outcome, .. } = request;
         let object = request.object.as_deref().map(|object| format!(" {}", washed(object))).unwrap_or_default();
         let key = request.key.as_deref().map_or_else(|| "no key".to_owned(), |key| format!("key {}", washed(key)));
-        let _ = writeln!(text, "    life {life}  {} {}  {}{object}, {key}", washed(method), washed(path), word(*outcome));
+        let fault = request.fault.as_deref().map(|fault| format!("  <- {}", washed(fault))).unwrap_or_default();
+        let _ = writeln!(text, "    life {life}  {} {}  {}{object}, {key}{fault}", washed(method), washed(path), word(*outcome));
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::fault::Fault;
 use super::interleaving::Interleaving;
 use super::point::Point;
 use super::schedule::Schedule;
@@ -42,10 +43,20 @@ pub struct Finding {
     pub interleaving: Interleaving,
     /// A schedule that shows it.
     pub schedule: Schedule,
+    /// What was made to happen in `schedule`.
+    #[serde(default = "kill")]
+    pub fault: Fault,
+    /// What else went wrong on the wire with the same outcome, each with a window of its own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub also: Vec<Fault>,
     /// How many trials showed it.
     pub trials: u32,
     /// The command that brings it back.
     pub repro: String,
+}
+
+fn kill() -> Fault {
+    Fault::Kill
 }
 
 /// An unsafe window: a stretch of crash points, in the order of the clean run.
@@ -53,6 +64,9 @@ pub struct Finding {
 pub struct Window {
     /// The intent it is about.
     pub intent: String,
+    /// What was made to happen at its points.
+    #[serde(default = "kill")]
+    pub fault: Fault,
     /// The order of threads under which it lies.
     #[serde(default)]
     pub interleaving: Interleaving,

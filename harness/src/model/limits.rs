@@ -101,6 +101,10 @@ pub const MEANING_DEPTH_MAX: usize = 128;
 pub const SLOW_ACK_DEFAULT_MS: u64 = 90_000;
 /// The longest an answer can be held back, in milliseconds.
 pub const SLOW_ACK_MAX_MS: u64 = 600_000;
+/// How many requests in a row one `fail` can let fail.
+pub const FAIL_TIMES_MAX: u32 = 20;
+/// How many steps a scenario can let fail.
+pub const FAILS_MAX: usize = 20;
 /// Requests of one trial that can be held on their way at once.
 pub const HELD_REQUESTS_MAX: usize = 1_000;
 /// Trials that run side by side.

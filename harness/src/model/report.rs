@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::call::Notice;
+use super::fault::Fault;
 use super::finding::Finding;
 use super::interleaving::Interleaving;
 use super::point::Point;
@@ -177,6 +178,19 @@ pub struct TrialCounts {
     pub killed: u64,
 }
 
+/// The trials with one fault of the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WireCounts {
+    /// The fault.
+    pub fault: Fault,
+    /// Trials in the plan.
+    pub planned: u64,
+    /// Trials in which it happened.
+    pub reached: u64,
+    /// Of these, trials in which a promise was broken.
+    pub broken: u64,
+}
+
 /// An effect of a baseline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineEffect {
@@ -237,6 +251,9 @@ pub struct Cell {
     /// The orders of threads that were recorded, in image mode.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orders: Vec<OrderCounts>,
+    /// What went wrong on the wire on purpose, by fault, where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wire: Vec<WireCounts>,
     /// What a check of merged states showed, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_check: Option<ClassCheck>,

@@ -119,6 +119,9 @@ pub struct CampaignSpec {
     pub points: PointRange,
     /// What is done at them.
     pub faults: Vec<Fault>,
+    /// Steps that are made to fail, each in a trial of its own.
+    #[serde(default)]
+    pub fail: Vec<StepFailure>,
     /// Seed of a sample.
     pub seed: u64,
     /// Trials of a sample.
@@ -145,6 +148,7 @@ impl Default for CampaignSpec {
             strategy: Strategy::Sweep,
             points: PointRange::All,
             faults: vec![Fault::Kill],
+            fail: Vec::new(),
             seed: 0,
             trials: 0,
             twice: false,
@@ -154,6 +158,19 @@ impl Default for CampaignSpec {
             interleavings: Interleaving::defaults(),
         }
     }
+}
+
+/// A step that fails of itself: nothing is done, and the answer says so.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepFailure {
+    /// The effect's name.
+    pub effect: String,
+    /// The first of its requests that fails, from 1.
+    pub at: u32,
+    /// The status of the answer.
+    pub status: u16,
+    /// How many requests in a row fail.
+    pub times: u32,
 }
 
 fn one() -> u32 {

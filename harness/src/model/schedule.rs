@@ -56,6 +56,12 @@ impl Schedule {
         self.0.iter().filter(|step| step.fault == Fault::Kill).count()
     }
 
+    /// What it is about: what it does on the wire, if it does, else the kill.
+    #[must_use]
+    pub fn fault(&self) -> Fault {
+        self.0.iter().map(|step| step.fault).find(|fault| *fault != Fault::Kill).unwrap_or(Fault::Kill)
+    }
+
     /// Whether everything that was to go wrong with requests did: the ledger says so.
     #[must_use]
     pub fn is_done_to(&self, ledger: &[Request]) -> bool {

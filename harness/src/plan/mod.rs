@@ -5,6 +5,9 @@
 
 #[cfg(test)]
 mod tests;
+mod wire;
+
+pub use wire::{WIRE_TRIALS_FROM, wire_trials};
 
 use rand::SeedableRng;
 use rand::rngs::ChaCha8Rng;
@@ -85,19 +88,16 @@ pub fn single(schedule: &Schedule, census: &Census) -> PlannedTrial {
     PlannedTrial { trial: 0, point: place.unwrap_or(census.points.len()), schedules }
 }
 
-/// Every point of the range with every fault, each once, in the order of the clean run.
+/// Every point of the range, if a SIGKILL is to be tried, in the order of the clean run. Faults of the wire have a plan of their own.
 fn targets(census: &Census, spec: &CampaignSpec) -> Vec<(usize, Fault)> {
     let first = match spec.points {
         PointRange::All => 0,
         PointRange::Window => census.window_start.unwrap_or(census.points.len()),
     };
-    let mut faults: Vec<Fault> = Vec::new();
-    for fault in &spec.faults {
-        if !faults.contains(fault) {
-            faults.push(*fault);
-        }
+    if !spec.faults.contains(&Fault::Kill) {
+        return Vec::new();
     }
-    (first..census.points.len()).flat_map(|point| faults.iter().map(move |fault| (point, *fault))).collect()
+    (first..census.points.len()).map(|point| (point, Fault::Kill)).collect()
 }
 
 /// Hands out targets: in order, or shuffled anew in each round.

@@ -1,6 +1,7 @@
 //! Reports as they can come out of a run, for the tests of the exporters and as golden files.
 
 use crate::model::call::Notice;
+use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Window};
 use crate::model::point::Point;
 use crate::model::report::{
@@ -54,6 +55,7 @@ fn cell(values: &[&str], strip: String, landmarks: &[(u32, &str)]) -> Cell {
         mode_reason: None,
         depths: Vec::new(),
         orders: Vec::new(),
+        wire: Vec::new(),
         class_check: None,
         cell: values.iter().map(|value| (*value).to_owned()).collect(),
         verdict,
@@ -123,6 +125,7 @@ const SAFE_AGAIN: &str = "charge#1:answered/pwrite64(checkpoints.db-wal)#4";
 
 fn window(intent: &str, first: &str, last: &str, closed_by: Option<&str>, points: u32, micros: u64) -> Window {
     Window {
+        fault: crate::model::fault::Fault::Kill,
         interleaving: crate::model::interleaving::Interleaving::AsIs,
         after: None,
         intent: intent.to_owned(),
@@ -153,6 +156,8 @@ fn finding(id: &str, values: &[&str], verdict: Verdict, window: Window, cause: C
             "Life 1 sent POST /v1/charges without a key, life 2 sent it again without a key.".to_owned(),
         ],
         confirmed_by_sigkill: true,
+        fault: Fault::Kill,
+        also: Vec::new(),
         schedule: Schedule::kill(window.first.clone()),
         trials: window.points,
         repro: format!("killpoint replay {id}"),

@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::value::{Command, InOrder, Number, Scalar, Setup, Text};
+use super::value::{Command, InOrder, Number, OneOrMore, Scalar, Setup, Text};
 use crate::model::fault::Fault;
 use crate::model::interleaving::Interleaving;
-use crate::model::limits::{DEPTH_MAX, LIVES_MAX, TRIALS_MAX};
+use crate::model::limits::{DEPTH_MAX, FAIL_TIMES_MAX, LIVES_MAX, TRIALS_MAX};
 use crate::model::scenario::{Dedup, ModeChoice, Network, PointRange, Profile, Scope, Strategy};
 
 /// The values of one name of the matrix.
@@ -212,6 +212,28 @@ impl<'de> Deserialize<'de> for Promises {
     }
 }
 
+/// A step that is made to fail.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, expecting = "a table, such as `{ effect = \"email\", at = 1, status = 500, times = 1 }`")]
+#[schemars(rename = "Fail")]
+pub(super) struct FailFile {
+    /// The name of the promise whose effect it is, or of the endpoint (`post_v1_refunds`) where no promise names it.
+    #[schemars(with = "String")]
+    pub effect: Text,
+    /// The first request of it that fails, from 1.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 1), extend("default" = 1))]
+    pub at: Option<Number>,
+    /// The status of the answer.
+    #[serde(default)]
+    #[schemars(with = "u16", range(min = 400, max = 599), extend("default" = 500))]
+    pub status: Option<Number>,
+    /// How many requests in a row fail.
+    #[serde(default)]
+    #[schemars(with = "u32", range(min = 1, max = FAIL_TIMES_MAX), extend("default" = 1))]
+    pub times: Option<Number>,
+}
+
 /// How the workflow is attacked.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, expecting = "a table, `[campaign]`")]
@@ -229,6 +251,10 @@ pub(super) struct CampaignFile {
     #[serde(default)]
     #[schemars(with = "Vec<Fault>", length(min = 1), extend("default" = ["kill"]))]
     pub faults: Option<Spanned<Vec<Text>>>,
+    /// Steps that are made to fail, each in a trial of its own: nothing is done, and the answer says so.
+    #[serde(default)]
+    #[schemars(with = "OneOrMore<FailFile>")]
+    pub fail: OneOrMore<FailFile>,
     /// Seed of a sample.
     #[serde(default)]
     #[schemars(with = "u64", extend("default" = 0))]

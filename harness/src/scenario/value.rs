@@ -53,6 +53,45 @@ impl JsonSchema for Command {
     }
 }
 
+/// A table, or a list of tables.
+#[derive(Debug)]
+pub(super) struct OneOrMore<T>(pub Vec<T>);
+
+impl<T> Default for OneOrMore<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMore<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Shape<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Shape<T> {
+            type Value = OneOrMore<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table, or a list of tables")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, table: A) -> Result<OneOrMore<T>, A::Error> {
+                T::deserialize(de::value::MapAccessDeserializer::new(table)).map(|one| OneOrMore(vec![one]))
+            }
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<OneOrMore<T>, A::Error> {
+                collect(list).map(OneOrMore)
+            }
+        }
+        deserializer.deserialize_any(Shape(std::marker::PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for OneOrMore<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("OneOrMore{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let one = generator.subschema_for::<T>();
+        json_schema!({ "description": "A table, or a list of tables.", "anyOf": [one, { "type": "array", "items": one }] })
+    }
+}
+
 /// What is run once: a list of commands, or one command.
 #[derive(Debug)]
 pub(super) enum Setup {

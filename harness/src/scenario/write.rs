@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::duration::format_ms;
 use crate::model::promise::{Count, IntentSource, Promise};
-use crate::model::scenario::{CampaignSpec, Role, Scenario, Strategy};
+use crate::model::scenario::{CampaignSpec, Role, Scenario, StepFailure, Strategy};
 
 /// The scenario as a file, with a comment for each part.
 ///
@@ -126,7 +126,14 @@ impl Writer {
         self.line("[campaign]");
         self.entry("strategy", campaign.strategy, "sweep: every point; sample: seeded draws");
         self.entry("points", campaign.points, "all, or window: from the first promised effect on");
-        self.entry("faults", &campaign.faults, "");
+        self.entry("faults", &campaign.faults, "kill, and what can go wrong between the workflow and the outside world");
+        if !campaign.fail.is_empty() {
+            let one = |fail: &StepFailure| {
+                format!("{{ effect = {:?}, at = {}, status = {}, times = {} }}", fail.effect, fail.at, fail.status, fail.times)
+            };
+            self.line("# Steps that are made to fail.");
+            self.line(&format!("fail = [{}]", campaign.fail.iter().map(one).collect::<Vec<_>>().join(", ")));
+        }
         self.entry("seed", campaign.seed, "of a sample");
         if campaign.strategy == Strategy::Sample {
             self.entry("trials", campaign.trials, "");

@@ -29,6 +29,7 @@ fn runs_root(dir: &tempfile::TempDir) -> PathBuf {
 fn finding_file(id: &str) -> FindingFile {
     let point: crate::model::point::Point = "charge#1:answered".parse().expect("a point");
     let window = Window {
+        fault: crate::model::fault::Fault::Kill,
         interleaving: crate::model::interleaving::Interleaving::AsIs,
         after: None,
         intent: "inv_9".to_owned(),
@@ -54,6 +55,8 @@ fn finding_file(id: &str) -> FindingFile {
         cause: Cause::NoKey,
         why: vec![],
         confirmed_by_sigkill: true,
+        fault: crate::model::fault::Fault::Kill,
+        also: Vec::new(),
         schedule: Schedule::kill(point),
         trials: 1,
         repro: format!("killpoint replay {id}"),
@@ -66,6 +69,7 @@ fn finding_file(id: &str) -> FindingFile {
         promises: vec![],
         matrix: vec![("durability".to_owned(), vec!["exit".to_owned()])],
         campaign: CampaignSpec {
+            fail: Vec::new(),
             strategy: Strategy::Sweep,
             points: PointRange::All,
             faults: vec![],

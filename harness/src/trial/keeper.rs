@@ -62,13 +62,18 @@ impl Keeper {
 
     async fn moment(&self, seen: &Seen, moment: Moment) -> Go {
         let Some(grip) = self.grip() else { return Go::On };
+        let here = |at: &WirePoint| at.moment == moment && at.ordinal == seen.ordinal && at.effect == seen.effect;
+        let fault = grip.wire.iter().find(|(at, _)| here(at)).map(|(_, fault)| Go::Fault(*fault));
         match grip.recorder.moment(seen, moment) {
-            Order::Kill => return stop_and_kill(&grip).await,
+            // What goes wrong with the request goes wrong although its client dies: a request on its way is held all the same.
+            Order::Kill => {
+                let go = stop_and_kill(&grip).await;
+                return fault.unwrap_or(go);
+            }
             Order::Image(point) => self.keep(&grip, point, (moment == Moment::Received).then_some(seen.seq)).await,
             Order::Pass | Order::Hold => {}
         }
-        let here = |at: &WirePoint| at.moment == moment && at.ordinal == seen.ordinal && at.effect == seen.effect;
-        grip.wire.iter().find(|(at, _)| here(at)).map_or(Go::On, |(_, fault)| Go::Fault(*fault))
+        fault.unwrap_or(Go::On)
     }
 
     /// Stops the tree, has its world kept, and lets it go.

@@ -101,6 +101,7 @@ pub fn answer(reached: bool, reproduced: bool) -> Answer {
 /// The finding that is replayed.
 pub fn finding() -> Finding {
     let window = Window {
+        fault: killpoint::model::fault::Fault::Kill,
         interleaving: killpoint::model::interleaving::Interleaving::AsIs,
         after: None,
         intent: "inv_9".to_owned(),
@@ -126,6 +127,8 @@ pub fn finding() -> Finding {
         cause: Cause::NoKey,
         why: vec![],
         confirmed_by_sigkill: true,
+        fault: killpoint::model::fault::Fault::Kill,
+        also: Vec::new(),
         schedule: "charge#1:answered kill".parse().expect("a schedule"),
         trials: 2,
         repro: "killpoint replay F1".to_owned(),

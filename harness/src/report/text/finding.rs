@@ -1,5 +1,6 @@
 //! One finding: what is wrong, where the window is, why, how to mend it, and the line that brings it back.
 
+use crate::model::fault::Fault;
 use crate::model::finding::{Finding, Window};
 use crate::model::interleaving::Interleaving;
 use crate::model::point::{Moment, Point};
@@ -33,6 +34,13 @@ pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
     if finding.interleaving != Interleaving::AsIs {
         page.field("order", &[order(finding.interleaving).into()]);
     }
+    if finding.fault != Fault::Kill {
+        page.field("fault", &[fault(finding.fault).into()]);
+        if !finding.also.is_empty() {
+            let others: Vec<String> = finding.also.iter().map(ToString::to_string).collect();
+            page.field("", &[format!("and in the same way {}", others.join(", ")).into()]);
+        }
+    }
     if let Some(after) = &finding.window.after {
         let points: Vec<String> = after.0.iter().map(|step| step.point.to_string()).collect();
         page.field("after", &[format!("a crash at {}, in the life that resumes", points.join(", then at ")).into()]);
@@ -48,6 +56,13 @@ pub(super) fn block(page: &mut Page, report: &Report, finding: &Finding) {
 }
 
 fn where_line(finding: &Finding, cell: Option<&Cell>) -> String {
+    if let Fault::Wire(_) = finding.fault {
+        let requests = words::counted(finding.window.points.into(), "request");
+        return format!(
+            "at {requests}; shown in {}, brought back from the start",
+            words::counted(finding.trials.into(), "trial")
+        );
+    }
     let is_image = cell.is_some_and(|cell| cell.mode == Mode::Image);
     let width = words::width(&finding.window, cell);
     let images = words::counted(finding.trials.into(), "crash image");
@@ -55,6 +70,14 @@ fn where_line(finding: &Finding, cell: Option<&Cell>) -> String {
         (false, true) => format!("{width}; {} with a real SIGKILL", words::counted(finding.trials.into(), "trial")),
         (true, true) => format!("{width}; shown by {images}, and again by a real SIGKILL"),
         (_, false) => format!("{width}; shown by {images} only, not by a SIGKILL"),
+    }
+}
+
+/// A fault and what it does.
+fn fault(fault: Fault) -> String {
+    match fault {
+        Fault::Kill => fault.to_string(),
+        Fault::Wire(wire) => format!("{fault}: the request {}", wire.meaning()),
     }
 }
 
@@ -72,7 +95,8 @@ fn order(interleaving: Interleaving) -> String {
 /// The strip with its letters, and what the letters stand for.
 fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
     let rows = rows(finding, cell);
-    let is_of_strip = finding.interleaving == Interleaving::AsIs && finding.window.after.is_none();
+    let is_of_strip =
+        finding.fault == Fault::Kill && finding.interleaving == Interleaving::AsIs && finding.window.after.is_none();
     let drawn = cell.filter(|cell| is_of_strip && !cell.strip.is_empty() && rows.iter().any(|row| row.place.is_some()));
     if let Some(cell) = drawn {
         picture(page, finding, cell, &rows);
@@ -88,7 +112,7 @@ fn window(page: &mut Page, finding: &Finding, cell: Option<&Cell>) {
         let head = format!("{number}{:names$}  ", row.what);
         page.line(&[indent.as_str().into(), Span(Role::Faint, head), row.point.to_string().into()]);
     }
-    if finding.window.closed_by.is_none() {
+    if finding.window.closed_by.is_none() && finding.fault == Fault::Kill {
         page.field("", &["no later point of the run was seen to be safe".into()]);
     }
     if finding.window.clean_points > 0 {
@@ -179,7 +203,9 @@ fn place(cell: &Cell, point: &Point) -> Option<usize> {
 }
 
 fn more_windows(page: &mut Page, finding: &Finding) {
-    let others: Vec<&Window> = finding.windows.iter().filter(|window| **window != finding.window).collect();
+    // Where other faults struck is where they always strike: at the moments of the same request.
+    let is_other = |window: &&Window| **window != finding.window && window.fault == finding.fault;
+    let others: Vec<&Window> = finding.windows.iter().filter(is_other).collect();
     for (index, window) in others.iter().take(MORE_WINDOWS_MAX).enumerate() {
         let points = words::counted(window.points.into(), "point");
         let order = match window.interleaving {

@@ -9,6 +9,7 @@ mod scope;
 mod states;
 mod strip;
 
+use crate::model::fault::Fault;
 use crate::model::report::{Mode, PointCounts, Report, RunVerdict};
 use crate::model::verdict::Judgement;
 
@@ -77,6 +78,14 @@ fn head(page: &mut Page, report: &Report) {
 
 fn shown_findings(report: &Report) -> String {
     let PointCounts { total, unreached, .. } = report.points;
+    if total == 0 || report.findings.iter().all(|finding| finding.fault != Fault::Kill) {
+        let number = words::counted(report.findings.len() as u64, "finding");
+        let crashes = match total {
+            0 => String::new(),
+            _ => format!(" Of crashes, {}, and none breaks one.", reached(&report.points)),
+        };
+        return format!("{number}: what goes wrong between the workflow and the outside world breaks a promise.{crashes}");
+    }
     let strips = || report.cells.iter().map(|cell| &cell.strip);
     let bad: usize = strips().map(|strip| strip.matches('x').count()).sum();
     let drawn: u64 = strips().map(|strip| strip.chars().count() as u64).sum();
@@ -100,6 +109,11 @@ fn shown_clean(report: &Report) -> String {
     kept.dedup();
     let kept = kept.join(", ");
     match report.mode {
+        _ if report.points.total == 0 => {
+            let faults: u64 = report.cells.iter().flat_map(|cell| &cell.wire).map(|wire| wire.reached).sum();
+            let faults = words::counted(faults, "trial");
+            format!("{faults} with something going wrong on the wire, in {runs}, and each time: {kept}.")
+        }
         Mode::Kill => format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.", reached_all(&report.points)),
         Mode::Image => {
             let states = words::counted(report.states.distinct, "distinct state");

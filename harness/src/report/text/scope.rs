@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::call::Notice;
+use crate::model::fault::Fault;
 use crate::model::report::{Isolation, Level, Mode, Report};
 use crate::model::scenario::{Network, Scope};
 
@@ -10,13 +11,14 @@ use super::page::{Page, Role, Span};
 use super::{cells, states, words};
 
 /// Lines of one kind (not repeatable, noticed) that are shown.
-const LINES_MAX: usize = 6;
+const LINES_MAX: usize = 10;
 
 /// Writes the scope and the last line.
 pub(super) fn statement(page: &mut Page, report: &Report) {
     page.blank();
     page.wrapped("", "", &[Span(Role::Strong, "What this run can say".to_owned())]);
     page.field("looked", &[looked(report).into()]);
+    list(page, "wire", &wire(report));
     page_world(page, report);
     states::lines(page, report);
     list(page, "outside", &report.outside);
@@ -29,6 +31,9 @@ pub(super) fn statement(page: &mut Page, report: &Report) {
 fn looked(report: &Report) -> String {
     let (Scope::ProcessDeath, Level::Syscall) = (report.scope, report.level);
     match report.mode {
+        _ if report.points.total == 0 && report.cells.iter().any(|cell| !cell.wire.is_empty()) => {
+            "what goes wrong between the workflow and the outside world; no process was to be killed".to_owned()
+        }
         Mode::Kill if report.trials.killed == 0 => "at clean runs only: no process was killed".to_owned(),
         Mode::Image if report.states.distinct == 0 => "at clean runs only: no state was resumed".to_owned(),
         Mode::Kill => {
@@ -42,6 +47,24 @@ fn looked(report: &Report) -> String {
                 .to_owned()
         }
     }
+}
+
+/// What went wrong on the wire on purpose: a line for each fault, over all cells.
+fn wire(report: &Report) -> Vec<String> {
+    let mut sums: BTreeMap<Fault, (u64, u64, u64)> = BTreeMap::new();
+    for counts in report.cells.iter().flat_map(|cell| &cell.wire) {
+        let sum = sums.entry(counts.fault).or_default();
+        *sum = (sum.0 + counts.planned, sum.1 + counts.reached, sum.2 + counts.broken);
+    }
+    let line = |(fault, (planned, reached, broken)): (Fault, (u64, u64, u64))| {
+        let trials = words::counted(planned, "trial");
+        let missed = if reached < planned { format!(", {} did not come to happen", planned - reached) } else { String::new() };
+        match broken {
+            0 => format!("{fault}: {trials}{missed}, no promise broken"),
+            _ => format!("{fault}: {trials}{missed}, a promise broken in {broken}"),
+        }
+    };
+    sums.into_iter().map(line).collect()
 }
 
 /// Whose network and mounts the trials had.

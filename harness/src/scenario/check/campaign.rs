@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use toml::Spanned;
 
 use super::super::diagnostics::{Problem, did_you_mean};
-use super::super::file::{CampaignFile, Values};
+use super::super::file::{CampaignFile, FailFile, Values};
 use super::super::value::{InOrder, Number, Text};
 use super::{Check, Variable};
-use crate::model::fault::Fault;
+use crate::model::fault::{Fault, FaultError, WORDS};
 use crate::model::interleaving::Interleaving;
-use crate::model::limits::{DEPTH_MAX, INTERLEAVINGS_MAX, MATRIX_CELLS_MAX, TRIALS_MAX};
-use crate::model::scenario::{CampaignSpec, ModeChoice, Strategy};
+use crate::model::limits::{DEPTH_MAX, FAIL_TIMES_MAX, FAILS_MAX, INTERLEAVINGS_MAX, MATRIX_CELLS_MAX, TRIALS_MAX};
+use crate::model::point::is_name;
+use crate::model::scenario::{CampaignSpec, ModeChoice, StepFailure, Strategy};
 
 /// Faults that the design knows and this version does not.
-const FAULTS_LATER: [&str; 8] = ["term", "stop", "drop-ack", "slow-ack", "error-after-commit", "duplicate", "hold", "power-cut"];
+const FAULTS_LATER: [&str; 3] = ["term", "stop", "power-cut"];
 
 impl Check<'_> {
     pub(super) fn matrix(&mut self, matrix: Option<&Spanned<InOrder<Values>>>) -> Vec<(String, Vec<String>)> {
@@ -69,6 +70,7 @@ impl Check<'_> {
         let strategy = self.word(file.strategy.as_ref(), "strategy", &["replay"]);
         let points = self.word(file.points.as_ref(), "range of points", &[]);
         let faults = file.faults.as_ref().map_or_else(|| vec![Fault::Kill], |faults| self.faults(faults));
+        let fail = self.fail(&file.fail.0);
         let seed = file.seed.as_ref().map_or(0, |seed| self.number(seed, 0..=u64::MAX, "`seed`"));
         let trials = self.trials(file, strategy);
         let mode = self.word(file.mode.as_ref(), "mode", &[]);
@@ -76,7 +78,7 @@ impl Check<'_> {
         let dedup = self.word(file.dedup.as_ref(), "way to merge states", &[]);
         let orders = file.interleavings.as_ref();
         let interleavings = orders.map_or_else(Interleaving::defaults, |orders| self.interleavings(orders));
-        CampaignSpec { strategy, points, faults, seed, trials, twice: file.twice, mode, dedup, depth, interleavings }
+        CampaignSpec { strategy, points, faults, fail, seed, trials, twice: file.twice, mode, dedup, depth, interleavings }
     }
 
     fn depth(&mut self, depth: &Number, mode: ModeChoice) -> u32 {
@@ -121,13 +123,51 @@ impl Check<'_> {
         }
         let mut faults = Vec::new();
         for word in file.get_ref() {
-            let Some(fault) = self.one_word(word, "fault", &FAULTS_LATER) else { continue };
+            let Some(fault) = self.one_fault(word) else { continue };
             if faults.contains(&fault) {
                 self.report(Problem::at(word.span(), format!("the fault `{fault}` stands twice")).hint("once is enough"));
             }
             faults.push(fault);
         }
         faults
+    }
+
+    fn one_fault(&mut self, word: &Text) -> Option<Fault> {
+        let text = word.get_ref().as_str();
+        let error = match text.parse() {
+            Ok(fault) => return Some(fault),
+            Err(FaultError { expected, .. }) => expected,
+        };
+        let problem = if FAULTS_LATER.contains(&text) {
+            Problem::at(word.span(), format!("the fault `{text}` is not possible yet")).label(error)
+        } else {
+            let close = did_you_mean(text, WORDS);
+            Problem::at(word.span(), format!("unknown fault `{text}`")).label(error).maybe_hint(close)
+        };
+        self.report(problem);
+        None
+    }
+
+    fn fail(&mut self, file: &[FailFile]) -> Vec<StepFailure> {
+        if let Some(first) = file.get(FAILS_MAX) {
+            let problem = Problem::at(first.effect.span(), format!("{} steps are to fail", file.len()));
+            self.report(problem.label(format!("at most {FAILS_MAX}")));
+        }
+        let fails = file.iter().map(|fail| {
+            if !is_name(fail.effect.get_ref()) {
+                let problem =
+                    Problem::at(fail.effect.span(), format!("`{}` cannot be the name of an effect", fail.effect.get_ref()));
+                let problem = problem.label("expected a promise's name");
+                self.report(problem.hint("such as \"charge\", where a `[[promise]]` has `name = \"charge\"`"));
+            }
+            StepFailure {
+                effect: fail.effect.get_ref().clone(),
+                at: fail.at.as_ref().map_or(1, |at| self.number(at, 1..=u32::MAX, "`at`")),
+                status: fail.status.as_ref().map_or(500, |status| self.number(status, 400..=599, "`status`")),
+                times: fail.times.as_ref().map_or(1, |times| self.number(times, 1..=FAIL_TIMES_MAX, "`times`")),
+            }
+        });
+        fails.collect()
     }
 
     fn trials(&mut self, file: &CampaignFile, strategy: Strategy) -> u64 {

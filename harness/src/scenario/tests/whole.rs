@@ -183,6 +183,7 @@ fn campaign() -> impl Strategy<Value = CampaignSpec> {
             strategy: if sample { Sweep::Sample } else { Sweep::Sweep },
             points: if window { PointRange::Window } else { PointRange::All },
             faults: vec![Fault::Kill],
+            fail: Vec::new(),
             seed,
             trials: if sample { trials } else { 0 },
             twice,
