@@ -8,7 +8,7 @@ use super::failure::Failure;
 use super::render::{self, Explanation};
 use super::terminal::{Terminal, washed};
 
-/// Explain a word of a report: a verdict, a cause, a moment of a request, a notice or an exit code.
+/// Explain a word of a report: a verdict, a cause, a moment of a request, a fault, a notice or an exit code.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ExplainArgs {
     /// The word, such as `duplicated`, `no_key`, `answered` or `4`; without one, all words are listed
@@ -70,7 +70,7 @@ mod tests {
         for known in render::explain_all() {
             assert!(text.contains(&known.word), "{}", known.word);
         }
-        let told = unknown("duplicate").render(false);
+        let told = unknown("duplicatd").render(false);
         assert!(told.contains("did you mean `duplicated`?"), "{told}");
         assert!(!unknown("qqq").render(false).contains("did you mean"));
     }

@@ -38,6 +38,7 @@ Examples:
   killpoint run -- python3 refund.py                       every crash point of a command
   killpoint run refund.toml --matrix durability=sync       one cell of a scenario
   killpoint run refund.toml --at 'charge#1:answered'       one crash point
+  killpoint run refund.toml --faults kill,drop-ack         lost answers as well
   killpoint run refund.toml --strategy sample --trials 100 --seed 7
   killpoint run --resume reports/runs/20260821T101530Z-refund
 

@@ -169,6 +169,11 @@ impl PlanArgs {
         plan.mode = self.mode.map_or(plan.mode, Into::into);
         plan.dedup = self.dedup.map_or(plan.dedup, Into::into);
         plan.depth = self.depth.unwrap_or(plan.depth);
+        if !self.faults.is_empty() {
+            plan.faults = self.faults.clone();
+            plan.faults.sort_unstable();
+            plan.faults.dedup();
+        }
         if !self.interleavings.is_empty() {
             plan.interleavings = self.interleavings.clone();
         }

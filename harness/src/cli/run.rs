@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use killpoint::campaign::{self, Abort, CampaignError, Tell};
 use killpoint::model::exit::Exit;
+use killpoint::model::fault::Fault;
 use killpoint::model::interleaving::Interleaving;
 use killpoint::model::limits::{DEPTH_MAX, JOBS_MAX, TRIALS_MAX};
 use killpoint::model::report::Report;
@@ -68,9 +69,15 @@ pub(super) struct PlanArgs {
     pub(super) trials: Option<u64>,
     /// Try only this schedule, to look at one crash closely: a crash point, or several for successive lives, with `;` between them
     ///
-    /// For example 'charge#1:executed' or 'charge#1:answered; start/openat(checkpoints.db)#1'. `killpoint points` lists points.
+    /// For example 'charge#1:executed', 'charge#1:executed drop-ack' or 'charge#1:answered; start/openat(checkpoints.db)#1'. `killpoint points` lists points.
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["points", "strategy", "trials"])]
     pub(super) at: Option<String>,
+    /// What is done: kill, drop-ack, reset-ack, half-ack, slow-ack(30s), error-after-commit(500), error-before-commit(500), duplicate, hold
+    ///
+    /// Several with commas. `kill` is tried at every crash point, each other one at every request that had an effect in the clean run.
+    /// `killpoint explain drop-ack` tells what one does.
+    #[arg(long, value_name = "FAULT", value_delimiter = ',', conflicts_with = "at")]
+    pub(super) faults: Vec<Fault>,
     /// How trials are made: by default from crash images of a few recorded runs where all durable state can be kept, else by a SIGKILL each
     #[arg(long, value_enum, value_name = "MODE")]
     pub(super) mode: Option<ModeArg>,

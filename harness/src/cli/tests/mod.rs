@@ -62,7 +62,7 @@ fn errors_are_one_block_that_says_what_helps() {
         insta::assert_snapshot!("error_not_a_scenario", told(&["killpoint", "run", &missing]));
         insta::assert_snapshot!("error_no_run_to_resume", told(&["killpoint", "run", "--resume", &missing]));
         insta::assert_snapshot!("error_no_finding", told(&["killpoint", "replay", &format!("{missing}/F1")]));
-        insta::assert_snapshot!("error_unknown_word", told(&["killpoint", "explain", "duplicate"]));
+        insta::assert_snapshot!("error_unknown_word", told(&["killpoint", "explain", "duplicatd"]));
     });
 }
 

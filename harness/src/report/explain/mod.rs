@@ -3,6 +3,7 @@
 //! To explain a new word: a constant in the file of its kind and a line in that file's table, which the compiler asks for.
 
 mod causes;
+mod faults;
 mod moments;
 mod notices;
 mod outcomes;
@@ -63,7 +64,7 @@ impl std::fmt::Display for Explanation {
     }
 }
 
-/// Explains a word of a report: a verdict, a cause, an exit code (`3`, `exit 3`), a moment or a notice. Capitals, `-` and spaces
+/// Explains a word of a report: a verdict, a cause, an exit code (`3`, `exit 3`), a moment, a fault or a notice. Capitals, `-` and spaces
 /// do not matter. `None` where the word is not known; [`words`] has those that are.
 #[must_use]
 pub fn explain(word: &str) -> Option<Explanation> {
@@ -75,7 +76,8 @@ pub fn explain(word: &str) -> Option<Explanation> {
 /// All explanations, by kind.
 #[must_use]
 pub fn explain_all() -> Vec<Explanation> {
-    let kinds = [outcomes::runs(), verdicts::all(), causes::all(), moments::all(), notices::all(), outcomes::exits()];
+    let kinds =
+        [outcomes::runs(), verdicts::all(), causes::all(), moments::all(), faults::all(), notices::all(), outcomes::exits()];
     kinds.into_iter().flatten().collect()
 }
 

@@ -32,6 +32,8 @@ fn every_variant_has_an_explanation_under_its_word_in_the_report() {
     assert_eq!(words_of::<Cause>().len(), 12, "the schema was read");
     let moments = crate::model::point::Moment::ALL.map(|moment| moment.word().to_owned());
     assert_eq!(words_of_kind("moment of a request"), BTreeSet::from(moments));
+    let faults = crate::model::fault::WORDS.map(|word| word.split('(').next().unwrap_or(word).replace('-', "_"));
+    assert_eq!(words_of_kind("fault"), BTreeSet::from(faults));
     assert_eq!(words_of_kind("exit code"), ["0", "1", "2", "3", "4", "5", "70"].map(str::to_owned).into());
 }
 
