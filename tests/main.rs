@@ -14,5 +14,7 @@ mod support;
 mod tidy;
 // Planted bugs are found, correct twins are clean.
 mod truth;
+// What goes wrong on the wire, without a crash.
+mod wire;
 // The same world in every life, and nothing else within reach.
 mod worlds;
