@@ -196,6 +196,11 @@ fn sum_up(
     developed.resumed_lives = explored.states.values().map(|state| u64::from(state.lives)).sum();
     developed.cpu_us = explored.states.values().map(|state| state.cpu_us).sum();
     developed.orders = orders(explored);
+    // The plainest recording's are tried by a SIGKILL; those of another order would not come again.
+    let missing = developed.orders.iter().skip(1).filter(|order| order.unpictured > 0 && !explored.is_interrupted);
+    developed.doubts.extend(missing.map(|order| {
+        format!("{} points of the order `{}` were not tried: their world could not be kept", order.unpictured, order.interleaving)
+    }));
     let mut tracks = tracks.into_iter();
     if let Some(first) = tracks.next() {
         developed.swept.records = first.records;
