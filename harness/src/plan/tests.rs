@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::{plan, trials};
+use super::{PlannedTrial, WIRE_TRIALS_FROM, plan, trials, wire_trials};
 use crate::model::census::{Census, CensusPoint};
 use crate::model::fault::Fault;
 use crate::model::limits::POINT_TRIES_MAX;
-use crate::model::scenario::{CampaignSpec, PointRange, Strategy as Way};
+use crate::model::scenario::{CampaignSpec, PointRange, StepFailure, Strategy as Way};
 
 fn census(points: usize, aliases: usize, window_start: Option<usize>) -> Census {
     let named = |anchor: &str, n: usize| format!("{anchor}/write(state.db)#{n}").parse().expect("a point");
@@ -113,4 +113,57 @@ proptest! {
 fn another_seed_gives_another_order() {
     let with = |seed| order(&census(30, 0, None), &spec(Way::Sample, PointRange::All, seed, 30));
     assert_ne!(with(1), with(2));
+}
+
+/// The moments of three requests: two charges that had an effect, and a look-up that had none.
+fn requests() -> Census {
+    let moments = ["charge#1:received", "charge#1:executed", "charge#1:answered", "look#1:received", "look#1:answered"];
+    let more = ["charge#2:received", "charge#2:executed", "charge#2:answered"];
+    let point = |text: &&str| CensusPoint { point: text.parse().expect("a point"), aliases: Vec::new(), at_us: 0, process: 1 };
+    Census { points: moments.iter().chain(&more).map(point).collect(), window_start: Some(0) }
+}
+
+fn wire(faults: &[&str], fail: Vec<StepFailure>) -> Vec<(u64, usize, Vec<String>)> {
+    let faults = faults.iter().map(|text| text.parse().expect("a fault")).collect();
+    let spec = CampaignSpec { faults, fail, ..CampaignSpec::default() };
+    let shown = |trial: PlannedTrial| {
+        let schedules: std::collections::BTreeSet<String> = trial.schedules.iter().map(ToString::to_string).collect();
+        (trial.trial, trial.point, schedules.into_iter().collect())
+    };
+    wire_trials(&requests(), &spec).into_iter().map(shown).collect()
+}
+
+#[test]
+fn a_fault_of_the_wire_is_tried_at_each_request_that_had_an_effect_and_a_kill_is_not_among_them() {
+    let planned = wire(&["kill", "drop-ack", "duplicate", "drop-ack"], Vec::new());
+    let text = |place: usize, schedule: &str| (place, vec![schedule.to_owned()]);
+    assert_eq!(
+        planned.iter().map(|(_, place, schedules)| (*place, schedules.clone())).collect::<Vec<_>>(),
+        [
+            text(1, "charge#1:executed drop-ack"),
+            text(6, "charge#2:executed drop-ack"),
+            text(0, "charge#1:received duplicate"),
+            text(5, "charge#2:received duplicate"),
+        ]
+    );
+    assert!(planned.iter().all(|(trial, _, _)| *trial >= WIRE_TRIALS_FROM), "no number of a trial that kills is used");
+    assert!(
+        plan(&requests(), &CampaignSpec { faults: vec!["drop-ack".parse().expect("a fault")], ..CampaignSpec::default() })
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_held_request_is_tried_with_the_death_of_its_client_first() {
+    let schedules: Vec<_> = wire(&["hold"], Vec::new()).into_iter().map(|(_, _, schedules)| schedules.concat()).collect();
+    assert_eq!(schedules[..2], ["charge#1:received hold; charge#1:received kill", "charge#1:received hold"]);
+}
+
+#[test]
+fn a_step_that_fails_several_times_is_tried_with_fewer_where_the_workflow_gives_up_earlier() {
+    let fail = StepFailure { effect: "charge".to_owned(), at: 2, status: 503, times: 2 };
+    let planned = wire(&["kill"], vec![fail]);
+    let both = "charge#2:received error-before-commit(503); charge#3:received error-before-commit(503)";
+    assert_eq!(planned.len(), 1);
+    assert_eq!(planned[0].2, ["charge#2:received error-before-commit(503)", both]);
 }
