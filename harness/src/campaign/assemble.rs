@@ -20,6 +20,8 @@ pub struct Opening {
     file: Option<String>,
     seed: u64,
     scope: Scope,
+    /// The server behind the sandbox.
+    upstream: Option<String>,
     at: String,
 }
 
@@ -33,6 +35,7 @@ impl Opening {
             file: source.file.as_ref().map(|file| file.display().to_string()),
             seed: scenario.campaign.seed,
             scope: scenario.scope,
+            upstream: scenario.sandbox.upstream.clone(),
             at: began.unwrap_or_else(|| jiff::Timestamp::now().to_string()),
         }
     }
@@ -151,6 +154,9 @@ impl Tally {
         }
         if notices.contains(&Notice::Compat32) {
             outside.push("a 32-bit program ran: its vectored and socket writes are seen, but less is known of them".to_owned());
+        }
+        if let Some(upstream) = &self.opening.upstream {
+            outside.push(format!("{upstream} stands behind the sandbox: what it keeps is not reset between trials"));
         }
         let mapped = list(|notice| if let Notice::SharedMapping { object } = notice { Some(object) } else { None });
         if !mapped.is_empty() {

@@ -232,7 +232,9 @@ async fn cell(stage: &Stage, desk: Desk<'_>, findings_before: usize) -> Result<C
     let wandering = trial::wandering(stage.scenario.workflow()).filter(|_| spec.mode == ModeChoice::Auto && spec.depth == 1);
     let wandering =
         wandering.map(|why| format!("{why}, so that an address or a path that it stored would not be good after a restore"));
-    let objection = image::fitness::objection(&baseline.life.notices).or(wandering);
+    let upstream = stage.scenario.sandbox.upstream.as_ref();
+    let behind = upstream.map(|upstream| format!("{upstream} stands behind the sandbox, and its state is not kept"));
+    let objection = image::fitness::objection(&baseline.life.notices).or(behind).or(wandering);
     let census = baseline.census.clone();
     let killed = match (store, reel, &objection) {
         (Some(store), Some(reel), None) => {

@@ -96,6 +96,10 @@ pub const MEANING_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub const MEANINGS_KEPT_MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// Levels of JSON or MessagePack that are followed.
 pub const MEANING_DEPTH_MAX: usize = 128;
+/// How long a server behind the sandbox may take to answer, in milliseconds.
+pub const UPSTREAM_TIMEOUT_MS: u64 = 60_000;
+/// Bytes of one answer of a server behind the sandbox.
+pub const UPSTREAM_ANSWER_MAX_BYTES: usize = 16 * 1024 * 1024;
 /// How much later a slow answer comes where the fault does not say, in milliseconds. Beyond the patience of common HTTP clients
 /// (requests and httpx of Python: none and 5 s; stripe-node and stripe-python: 80 s).
 pub const SLOW_ACK_DEFAULT_MS: u64 = 90_000;

@@ -99,6 +99,9 @@ pub enum Network {
 pub struct SandboxSpec {
     /// Whose rules it follows.
     pub profile: Profile,
+    /// The base URL of a server that is asked instead of the sandbox's own API.
+    #[serde(default)]
+    pub upstream: Option<String>,
 }
 
 /// Whose idempotency rules the sandbox follows.

@@ -63,18 +63,26 @@ pub(super) async fn carry(
         drop(arriving);
         return probe(&world, &parts.method, own, outlet).await;
     }
-    let entered = moments::enter(&world, Arc::new(Arrived::new(&parts, &bytes)), peer);
+    let mut arrived = Arrived::new(&parts, &bytes);
+    if world.upstream.is_some() {
+        arrived = arrived.with_raw(&parts, bytes);
+    }
+    let entered = moments::enter(&world, Arc::new(arrived), peer);
     drop(arriving);
     let Some(entered) = entered else { return };
     let Entered { seen, arrived, watched } = &entered;
-    let execute = async { world.ledger.execute(seen.seq, arrived) };
+    let execute = world.carry_out(seen.seq, arrived);
     let (reply, half) = match moments::pass(&world, &entered, outlet.closed(), execute).await {
         Passed::Answered { reply, half } => (reply, half),
         Passed::Closed { reset: false } => return,
         Passed::Closed { reset: true } => return drop(outlet.send(Outgoing::Reset)),
     };
     let (done, written) = oneshot::channel();
-    let body_bytes = if head_only { 0 } else { reply.body.len() };
+    let body_bytes = match &reply.foreign {
+        _ if head_only => 0,
+        Some(foreign) => foreign.bytes.len(),
+        None => reply.body.len(),
+    };
     let answer = Answer { seen: watched.then(|| Arc::clone(seen)), body_bytes, half, done };
     let response = response(seen.seq, reply);
     let is_taken = outlet.send(Outgoing::Answer { response, answer, linger: false }).is_ok();
@@ -124,6 +132,12 @@ fn send(response: Response<Full<Bytes>>, body_bytes: usize, linger: bool, outlet
 fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {
     let replayed = reply.outcome == crate::model::ledger::Outcome::Replayed;
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    if let Some(foreign) = reply.foreign {
+        let mut response = Response::new(Full::new(foreign.bytes));
+        *response.status_mut() = status;
+        *response.headers_mut() = foreign.headers;
+        return response;
+    }
     let mut response = json_response(status, reply.body);
     let headers = response.headers_mut();
     if let Ok(id) = HeaderValue::from_str(&format!("req_{seq:06}")) {

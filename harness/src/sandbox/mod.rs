@@ -1,7 +1,8 @@
 //! The sandbox: the outside world as killpoint plays it. A billing API on a port of its own, whose ledger is the truth about effects.
 //!
 //! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (a request of HTTP),
-//! `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys), `api` (objects). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
+//! `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys), `api` (objects), or `proxy`
+//! (another server instead of them). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
 //! A new profile of key rules: a file beside `ledger/execute.rs`. A new kind of object: a file in `api/`.
 
 mod api;
@@ -12,6 +13,7 @@ mod ledger;
 mod lens;
 mod moments;
 mod naming;
+mod proxy;
 mod request;
 mod server;
 mod watch;
@@ -45,6 +47,8 @@ pub struct SandboxConfig {
     pub rules: Vec<EffectRule>,
     /// The ledger's file. One that is there is continued, as a sandbox that was cut off there would find it.
     pub ledger_path: PathBuf,
+    /// The base URL of a server that is asked whatever the sandbox is asked, instead of its own API.
+    pub upstream: Option<String>,
     /// The start of the trial, from which the ledger's times count.
     pub epoch: Instant,
 }
@@ -72,8 +76,9 @@ impl Sandbox {
             Profile::StripeV1 => {}
         }
         let ledger = Ledger::open(&config.ledger_path, config.epoch)?;
+        let upstream = config.upstream.as_deref().map(proxy::Proxy::new);
         let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
-        Ok(Self { server: Server::start(listener, ledger, config.rules, watch, read_timeout)? })
+        Ok(Self { server: Server::start(listener, ledger, config.rules, watch, upstream, read_timeout)? })
     }
 
     /// Where it listens.
@@ -109,8 +114,8 @@ impl Sandbox {
     ///
     /// # Errors
     /// Where the ledger cannot be written.
-    pub fn release_held(&self) -> Result<(), SandboxError> {
-        moments::release(&self.server.world, |_| true)
+    pub async fn release_held(&self) -> Result<(), SandboxError> {
+        moments::release(&self.server.world, |_| true).await
     }
 
     /// Every request that arrived whole, in order of arrival.

@@ -108,10 +108,10 @@ async fn moments(
         go = at(world, seen, Moment::Executed).await?;
     }
     if twice {
-        again(world, seen, arrived)?;
+        again(world, seen, arrived).await?;
     }
     if is_effect {
-        release(world, |held| held.seen.effect == seen.effect && held.seen.life < seen.life)?;
+        release(world, |held| held.seen.effect == seen.effect && held.seen.life < seen.life).await?;
     }
     let mut half = false;
     match go {
@@ -151,17 +151,17 @@ async fn answering(world: &World, entered: &Entered, reply: Reply, half: bool) -
 }
 
 /// The second copy of a request that is delivered twice. Nobody waits for its answer.
-fn again(world: &World, seen: &Seen, arrived: &Arc<Arrived>) -> Result<(), SandboxError> {
+async fn again(world: &World, seen: &Seen, arrived: &Arc<Arrived>) -> Result<(), SandboxError> {
     let copy = world.ledger.receive(arrived, &seen.effect)?;
     world.ledger.injured(copy.seq, WireFault::Duplicate)?;
-    world.ledger.execute(copy.seq, arrived)?;
+    world.carry_out(copy.seq, arrived).await?;
     if arrived.stripe_key().is_some() { world.ledger.release(copy.seq) } else { Ok(()) }
 }
 
 /// Lets requests go that were held on their way.
-pub(super) fn release(world: &World, which: impl Fn(&Held) -> bool) -> Result<(), SandboxError> {
+pub(super) async fn release(world: &World, which: impl Fn(&Held) -> bool) -> Result<(), SandboxError> {
     for held in world.take_held(which) {
-        world.ledger.execute(held.seen.seq, &held.arrived)?;
+        world.carry_out(held.seen.seq, &held.arrived).await?;
         if held.arrived.stripe_key().is_some() {
             world.ledger.release(held.seen.seq)?;
         }
@@ -170,6 +170,14 @@ pub(super) fn release(world: &World, which: impl Fn(&Held) -> bool) -> Result<()
 }
 
 impl World {
+    /// Has done what a request asks: by the server behind the sandbox where there is one, else by the ledger.
+    pub async fn carry_out(&self, seq: u64, arrived: &Arc<Arrived>) -> Result<Reply, SandboxError> {
+        match &self.upstream {
+            Some(proxy) if arrived.raw.is_some() => proxy.carry_out(&self.ledger, seq, arrived).await,
+            _ => self.ledger.execute(seq, arrived),
+        }
+    }
+
     fn hold(&self, held: Held) {
         let mut all = self.held();
         if all.len() < limits::HELD_REQUESTS_MAX {

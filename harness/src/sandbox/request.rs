@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::body;
+use super::proxy::Raw;
 use crate::model::limits;
 
 /// Headers that prove who somebody is. Their values are not kept.
@@ -25,6 +26,8 @@ pub(super) struct Arrived {
     pub body: Value,
     pub body_sha256: String,
     pub key: Option<String>,
+    /// The request as it came, where another server is to see it.
+    pub raw: Option<Box<Raw>>,
 }
 
 /// Why a body did not arrive whole.
@@ -51,7 +54,13 @@ impl Arrived {
             body_sha256: hex::encode(Sha256::digest(bytes)),
             key,
             headers,
+            raw: None,
         }
+    }
+
+    /// The same, with what another server is to see.
+    pub fn with_raw(self, parts: &Parts, bytes: Vec<u8>) -> Self {
+        Self { raw: Some(Box::new(Raw { headers: parts.headers.clone(), bytes: bytes.into() })), ..self }
     }
 
     /// The key that counts: Stripe's v1 API looks at keys of POST only. A tool's key is one of its arguments.

@@ -18,6 +18,7 @@ use super::error::SandboxError;
 use super::ledger::Ledger;
 use super::moments::Held;
 use super::naming::EffectRule;
+use super::proxy::Proxy;
 use super::watch::Watch;
 use super::wire::{Line, Wire};
 use crate::model::limits;
@@ -28,6 +29,8 @@ pub(super) struct World {
     pub ledger: Ledger,
     pub rules: Vec<EffectRule>,
     pub watch: Arc<dyn Watch>,
+    /// The server behind the sandbox, where there is one.
+    pub upstream: Option<Proxy>,
     /// How long a client may take to send one request.
     pub read_timeout: Duration,
     /// Connections that are open and requests that are under way.
@@ -139,6 +142,7 @@ impl Server {
         ledger: Ledger,
         rules: Vec<EffectRule>,
         watch: Arc<dyn Watch>,
+        upstream: Option<Proxy>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
         let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr, OwnedFd)> {
@@ -152,6 +156,7 @@ impl Server {
             ledger,
             rules,
             watch,
+            upstream,
             read_timeout,
             busy: watch::Sender::new(0),
             stopping: watch::Sender::new(false),

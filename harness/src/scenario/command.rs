@@ -34,7 +34,7 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
         name,
         scope: Scope::ProcessDeath,
         roles: vec![workflow],
-        sandbox: SandboxSpec { profile: Profile::StripeV1 },
+        sandbox: SandboxSpec { profile: Profile::StripeV1, upstream: None },
         promises: Vec::new(),
         matrix: Vec::new(),
         campaign,

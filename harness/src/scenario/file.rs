@@ -143,6 +143,11 @@ pub(super) struct SandboxFile {
     #[serde(default)]
     #[schemars(with = "Profile", extend("default" = "stripe-v1"))]
     pub profile: Option<Text>,
+    /// The base URL of a server (`http://127.0.0.1:9000`) that is asked whatever the sandbox is asked, instead of its own API: the same
+    /// faults in front of any other server. What it keeps is not reset between trials.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^http://"))]
+    pub upstream: Option<Text>,
 }
 
 /// One promise about one kind of effect.

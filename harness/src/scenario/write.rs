@@ -21,6 +21,9 @@ pub fn to_toml(scenario: &Scenario) -> String {
     file.workflow(scenario.workflow());
     file.line("\n# The outside world, as killpoint plays it.\n[sandbox]");
     file.entry("profile", scenario.sandbox.profile, "whose idempotency rules it follows");
+    if let Some(upstream) = &scenario.sandbox.upstream {
+        file.entry("upstream", upstream, "the server that is asked instead");
+    }
     if scenario.promises.is_empty() {
         file.line(
             "\n# No promise is written down: every intent seen in the clean run must be done as often as there. For example:",

@@ -65,7 +65,7 @@ fn finding_file(id: &str) -> FindingFile {
         name: "a run".to_owned(),
         scope: Scope::ProcessDeath,
         roles: vec![],
-        sandbox: SandboxSpec { profile: Profile::StripeV1 },
+        sandbox: SandboxSpec { profile: Profile::StripeV1, upstream: None },
         promises: vec![],
         matrix: vec![("durability".to_owned(), vec!["exit".to_owned()])],
         campaign: CampaignSpec {

@@ -157,7 +157,7 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     let stage = Stage::new(plan, world, role, &sandbox, &enclosure)?;
     let (lives, mut end, first) = stage.lives(&keeper, interrupt).await?;
     // What was held on its way arrives in the end, at the latest now.
-    sandbox.release_held().map_err(TrialError::Sandbox)?;
+    sandbox.release_held().await.map_err(TrialError::Sandbox)?;
     if !drain(role, &sandbox, &lives).await {
         end = unsettled();
     }
@@ -174,6 +174,7 @@ fn sandbox_config(plan: &TrialPlan<'_>, world: &World) -> SandboxConfig {
     let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
     SandboxConfig {
         profile: plan.scenario.sandbox.profile,
+        upstream: plan.scenario.sandbox.upstream.clone(),
         rules: rules.collect(),
         ledger_path: world.ledger(),
         epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),

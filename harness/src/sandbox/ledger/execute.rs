@@ -25,6 +25,17 @@ pub(in crate::sandbox) struct Reply {
     pub object: Option<String>,
     /// The key it was executed under or that was repeated.
     pub key: Option<String>,
+    /// The answer as another server gave it, where the sandbox stands in front of one.
+    pub foreign: Option<Box<Foreign>>,
+}
+
+/// The answer of another server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::sandbox) struct Foreign {
+    /// Its headers, without those of the connection.
+    pub headers: http::HeaderMap,
+    /// Its body.
+    pub bytes: bytes::Bytes,
 }
 
 /// Executes, replays or refuses a request, and writes down which.
@@ -102,7 +113,7 @@ fn repeated(ledger: &Transaction<'_>, key: &str, arrived: &Arrived) -> Result<Re
         );
         return error(409, Some("idempotency_key_in_use"), message);
     }
-    Ok(Reply { status, body: answer, outcome: Outcome::Replayed, object: None, key: Some(key.to_owned()) })
+    Ok(Reply { status, body: answer, outcome: Outcome::Replayed, object: None, key: Some(key.to_owned()), foreign: None })
 }
 
 /// Lets the API do it, and files the effect where there is one.
@@ -116,7 +127,7 @@ fn run(ledger: &Transaction<'_>, seq: u64, arrived: &Arrived, key: Option<&str>,
         ledger.prepare_cached(insert)?.execute(params![rows::int(seq), key, object, rows::int(now_us)])?;
     }
     let outcome = if wrote { Outcome::Executed } else { Outcome::Read };
-    Ok(Reply { status: 200, body: answer.to_string(), outcome, object, key: key.map(str::to_owned) })
+    Ok(Reply { status: 200, body: answer.to_string(), outcome, object, key: key.map(str::to_owned), foreign: None })
 }
 
 fn finish(db: &Connection, seq: u64, reply: &Reply, now_us: u64) -> Result<(), rusqlite::Error> {
@@ -129,5 +140,5 @@ fn finish(db: &Connection, seq: u64, reply: &Reply, now_us: u64) -> Result<(), r
 
 pub(super) fn refused(refusal: &Refusal, outcome: Outcome, key: Option<&str>) -> Reply {
     let body = refusal.body().to_string();
-    Reply { status: refusal.status, body, outcome, object: None, key: key.map(str::to_owned) }
+    Reply { status: refusal.status, body, outcome, object: None, key: key.map(str::to_owned), foreign: None }
 }

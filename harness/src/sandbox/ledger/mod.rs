@@ -15,12 +15,12 @@ use std::time::Instant;
 
 use rusqlite::{Connection, params};
 
-pub(super) use self::execute::Reply;
+pub(super) use self::execute::{Foreign, Reply};
 pub use self::picture::Picture;
 use super::error::SandboxError;
 use super::request::Arrived;
 use crate::model::fault::WireFault;
-use crate::model::ledger::Request;
+use crate::model::ledger::{Outcome, Request};
 use crate::model::limits;
 
 /// The open ledger of one trial.
@@ -104,6 +104,14 @@ impl Ledger {
         let mut desk = self.lock();
         desk.pending.remove(&seq);
         execute::execute(&mut desk.db, seq, arrived, now).map_err(|source| self.failed("write", source))
+    }
+
+    /// Another server has done what a request asks, or has not.
+    pub fn carried_out(&self, seq: u64, reply: &Reply) -> Result<(), SandboxError> {
+        let executed = (reply.outcome == Outcome::Executed).then(|| rows::int(self.now_us()));
+        self.lock().pending.remove(&seq);
+        let update = "UPDATE requests SET outcome = ?2, status = ?3, object = ?4, executed_us = ?5 WHERE seq = ?1";
+        self.update(update, params![rows::int(seq), rows::word(reply.outcome), reply.status, reply.object, executed])
     }
 
     /// Notes what is done to a request on purpose.

@@ -140,6 +140,6 @@ async fn a_held_request_arrives_in_the_end_where_nobody_asks_again() {
     }
     drop(client);
     assert_eq!(stage.effects().await, 0);
-    stage.sandbox.release_held().expect("a ledger");
+    stage.sandbox.release_held().await.expect("a ledger");
     assert_eq!(stage.effects().await, 1);
 }

@@ -69,6 +69,7 @@ async fn a_request_that_does_not_come_to_its_end_in_time_is_refused() {
         ledger,
         config.rules,
         Arc::new(NoWatch),
+        None,
         Duration::from_millis(20),
     )
     .expect("a server");

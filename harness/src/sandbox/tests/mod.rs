@@ -6,6 +6,7 @@ mod hostile;
 mod keys;
 mod moments;
 mod pictures;
+mod proxy;
 mod wires;
 
 use std::collections::{BTreeMap, HashMap};
@@ -81,6 +82,7 @@ fn config(folder: &tempfile::TempDir) -> SandboxConfig {
     SandboxConfig {
         profile: Profile::StripeV1,
         rules: vec![rule("charge", "POST", "/v1/charges"), rule("look", "GET", "/v1/charges/{id}")],
+        upstream: None,
         ledger_path: folder.path().join("ledger.db"),
         epoch: Instant::now(),
     }

@@ -35,7 +35,8 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let sandbox = SandboxSpec { profile };
+    let upstream = file.sandbox.upstream.as_ref().map(|upstream| check.upstream(upstream));
+    let sandbox = SandboxSpec { profile, upstream };
     Ok(Scenario { name: file.name.get_ref().clone(), scope, roles: vec![workflow], sandbox, promises, matrix, campaign })
 }
 

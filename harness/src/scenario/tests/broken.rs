@@ -22,6 +22,13 @@ broken! {
     a_number_for_a_text: large_with("\"large\"", "12");
     a_table_for_a_list: large_with("faults = [\"kill\"]", "faults = { kill = true }");
     a_section_that_is_a_text: "name = \"x\"\nworkflow = \"./pay\"\n";
+    a_fault_with_a_typo: large_with("[\"kill\"]", "[\"kill\", \"drop-akc\"]");
+    a_fault_with_a_wrong_value: large_with("[\"kill\"]", "[\"slow-ack(2 days)\", \"error-after-commit(200)\", \"kill(9)\"]");
+    a_fault_twice: large_with("[\"kill\"]", "[\"drop-ack\", \"drop-ack\"]");
+    a_failing_step_that_cannot_be: format!("{SMALL}[campaign]\nfail = {{ effect = \"char ge\", at = 0, status = 200, times = 99 }}\n");
+    a_failing_step_without_an_effect: format!("{SMALL}[campaign]\nfail = [{{ at = 1 }}]\n");
+    an_upstream_behind_tls: format!("{SMALL}[sandbox]\nupstream = \"https://api.example.com\"\n");
+    an_upstream_that_is_no_url: format!("{SMALL}[sandbox]\nupstream = \"localhost:9000/x?y\"\n");
     no_name: "[workflow]\nstart = [\"./pay\"]\n";
     an_empty_name: large_with("\"large\"", "\" \"");
     no_workflow: "name = \"x\"\n";

@@ -196,7 +196,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, campaign)| {
         role.start.extend(matrix.keys().map(|name| format!("{{matrix.{name}}}")));
         let matrix = matrix.into_iter().rev().map(|(name, values)| (name, values.into_iter().collect())).collect();
-        let sandbox = SandboxSpec { profile: Profile::StripeV1 };
+        let sandbox = SandboxSpec { profile: Profile::StripeV1, upstream: None };
         Scenario { name, scope: Scope::ProcessDeath, roles: vec![role], sandbox, promises, matrix, campaign }
     })
 }
