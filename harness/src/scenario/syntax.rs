@@ -101,6 +101,9 @@ fn missing_key(at: Range<usize>, key: &str, found: &str) -> Problem {
     let (label, hint) = match key {
         "workflow" => ("", "say how it is started: `[workflow]` and below it `start = [\"python\", \"refund.py\"]`"),
         "start" => ("this needs `start`", "say how the workflow is started: `start = [\"python\", \"refund.py\"]`"),
+        "effect" if found.contains('{') => {
+            ("this needs `effect`", "say which step it is, by its promise's name: `effect = \"email\"`")
+        }
         "effect" => ("this needs `effect`", "say which requests it is about: `effect = \"POST /v1/charges\"`"),
         "name" if found.starts_with("[[") => ("this needs `name`", "give it a short name for reports: `name = \"charge\"`"),
         "name" => ("", "say what is tried, in a first line: `name = \"refund: charge with a key\"`"),

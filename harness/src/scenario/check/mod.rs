@@ -29,13 +29,13 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     let matrix = check.matrix(file.matrix.as_ref());
     let workflow = check.workflow(file.workflow.get_ref(), base);
     let profile = check.word(file.sandbox.profile.as_ref(), "profile", &["stripe-v2", "ietf", "acp", "success-only"]);
+    let upstream = file.sandbox.upstream.as_ref().map(|upstream| check.upstream(upstream));
     let promises = check.promises(&file.promise.0);
     let campaign = check.campaign(&file.campaign);
     check.unused_matrix();
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let upstream = file.sandbox.upstream.as_ref().map(|upstream| check.upstream(upstream));
     let sandbox = SandboxSpec { profile, upstream };
     Ok(Scenario { name: file.name.get_ref().clone(), scope, roles: vec![workflow], sandbox, promises, matrix, campaign })
 }
