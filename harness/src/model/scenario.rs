@@ -99,6 +99,9 @@ pub enum Network {
 pub struct SandboxSpec {
     /// Whose rules it follows.
     pub profile: Profile,
+    /// Whether the MCP tools take an idempotency key.
+    #[serde(default)]
+    pub mcp_keys: bool,
 }
 
 /// Whose idempotency rules the sandbox follows.
