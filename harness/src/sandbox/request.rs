@@ -10,7 +10,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::body;
+use super::{body, mcp};
 use crate::model::limits;
 
 /// Headers that prove who somebody is. Their values are not kept.
@@ -51,6 +51,22 @@ impl Arrived {
             body_sha256: hex::encode(Sha256::digest(bytes)),
             key,
             headers,
+        }
+    }
+
+    /// Puts together the call of a tool, from the head of its request and its arguments. `keys`: its key is among them.
+    pub fn tool(headers: &HeaderMap, name: &str, arguments: serde_json::Map<String, Value>, keys: bool) -> Self {
+        let key =
+            arguments.get(mcp::KEY_ARGUMENT).and_then(Value::as_str).filter(|key| keys && !key.is_empty()).map(str::to_owned);
+        let body = Value::Object(arguments);
+        Self {
+            method: mcp::METHOD.to_owned(),
+            path: format!("/{name}"),
+            query: None,
+            headers: readable(headers),
+            body_sha256: hex::encode(Sha256::digest(body.to_string())),
+            body,
+            key,
         }
     }
 

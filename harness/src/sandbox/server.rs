@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::carry::{Close, Outgoing, carry};
 use super::error::SandboxError;
 use super::ledger::Ledger;
+use super::mcp::Front;
 use super::moments::Held;
 use super::naming::EffectRule;
 use super::watch::Watch;
@@ -27,6 +28,7 @@ use crate::sys::socket::has_visitor;
 pub(super) struct World {
     pub ledger: Ledger,
     pub rules: Vec<EffectRule>,
+    pub mcp: Front,
     pub watch: Arc<dyn Watch>,
     /// How long a client may take to send one request.
     pub read_timeout: Duration,
@@ -138,6 +140,7 @@ impl Server {
         listener: std::net::TcpListener,
         ledger: Ledger,
         rules: Vec<EffectRule>,
+        mcp: Front,
         watch: Arc<dyn Watch>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
@@ -151,6 +154,7 @@ impl Server {
         let world = Arc::new(World {
             ledger,
             rules,
+            mcp,
             watch,
             read_timeout,
             busy: watch::Sender::new(0),

@@ -3,6 +3,7 @@
 mod api;
 mod hostile;
 mod keys;
+mod mcp;
 mod moments;
 mod pictures;
 mod wires;
@@ -80,6 +81,7 @@ fn config(folder: &tempfile::TempDir) -> SandboxConfig {
     SandboxConfig {
         profile: Profile::StripeV1,
         rules: vec![rule("charge", "POST", "/v1/charges"), rule("look", "GET", "/v1/charges/{id}")],
+        mcp_keys: false,
         ledger_path: folder.path().join("ledger.db"),
         epoch: Instant::now(),
     }
