@@ -21,6 +21,9 @@ pub fn to_toml(scenario: &Scenario) -> String {
     file.workflow(scenario.workflow());
     file.line("\n# The outside world, as killpoint plays it.\n[sandbox]");
     file.entry("profile", scenario.sandbox.profile, "whose idempotency rules it follows");
+    if scenario.sandbox.mcp_keys {
+        file.entry("mcp_keys", true, "its MCP tools take an idempotency key");
+    }
     if scenario.promises.is_empty() {
         file.line(
             "\n# No promise is written down: every intent seen in the clean run must be done as often as there. For example:",

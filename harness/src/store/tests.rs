@@ -62,7 +62,7 @@ fn finding_file(id: &str) -> FindingFile {
         name: "a run".to_owned(),
         scope: Scope::ProcessDeath,
         roles: vec![],
-        sandbox: SandboxSpec { profile: Profile::StripeV1 },
+        sandbox: SandboxSpec { profile: Profile::StripeV1, mcp_keys: false },
         promises: vec![],
         matrix: vec![("durability".to_owned(), vec!["exit".to_owned()])],
         campaign: CampaignSpec {

@@ -182,8 +182,13 @@ mod tests {
         let world = worlds.world("t", None).unwrap();
         let store = Arc::new(ImageStore::open(&worlds.path().join("images")).unwrap());
         let holder = Arc::new(Holder(Semaphore::new(0)));
-        let config =
-            SandboxConfig { profile: Profile::StripeV1, rules: Vec::new(), ledger_path: world.ledger(), epoch: Instant::now() };
+        let config = SandboxConfig {
+            profile: Profile::StripeV1,
+            rules: Vec::new(),
+            mcp_keys: false,
+            ledger_path: world.ledger(),
+            epoch: Instant::now(),
+        };
         let sandbox = Sandbox::start(config, holder.clone()).await.unwrap();
         let role = from_command(&["true".to_owned()], std::path::Path::new("/usr")).roles.remove(0);
         let album = Album::new(store, world.roots(&[]), Layout::plain(&world, &role), sandbox.lens());

@@ -35,7 +35,7 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let sandbox = SandboxSpec { profile };
+    let sandbox = SandboxSpec { profile, mcp_keys: file.sandbox.mcp_keys };
     Ok(Scenario { name: file.name.get_ref().clone(), scope, roles: vec![workflow], sandbox, promises, matrix, campaign })
 }
 
