@@ -50,6 +50,7 @@ impl World {
         let config = SandboxConfig {
             profile: Profile::StripeV1,
             rules: Vec::new(),
+            mcp_keys: false,
             ledger_path: folder.path().join("ledger"),
             epoch: Instant::now(),
         };

@@ -77,7 +77,7 @@ async fn run(
 ) -> Result<(), CampaignError> {
     let missing = |error: CommandError| command_error("setup", argv, &error);
     // Setup may read the whole environment but not what only a trial has.
-    let env = environment(&Role { env: Vec::new(), ..role.clone() }, places, &[]).map_err(missing)?;
+    let env = environment(&Role { env: Vec::new(), ..role.clone() }, places, &[], &[]).map_err(missing)?;
     let command = ready(argv, &role.dir, &env, places, &Path::to_owned).map_err(missing)?;
     let spelt: Vec<_> = command.argv.iter().map(|argument| argument.to_string_lossy()).collect();
     let spelt = spelt.join(" ");

@@ -77,7 +77,7 @@ impl Failure {
     }
 
     /// An error with all its causes; the lines of its text that are hints become hints.
-    fn from_error(exit: Exit, error: &(dyn Error + 'static)) -> Self {
+    pub fn from_error(exit: Exit, error: &(dyn Error + 'static)) -> Self {
         let mut failure = Self::new(exit, "");
         let mut causes = Vec::new();
         let mut next = Some(error);

@@ -14,6 +14,7 @@ mod help;
 mod init;
 mod interrupt;
 mod matrix;
+mod mcp;
 mod options;
 mod points;
 mod progress;
@@ -66,6 +67,7 @@ enum Command {
     Doctor(doctor::DoctorArgs),
     Explain(explain::ExplainArgs),
     Schema(schema::SchemaArgs),
+    Mcp(mcp::McpArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -79,6 +81,7 @@ impl Command {
             Self::Doctor(args) => args.run(terminal),
             Self::Explain(args) => args.run(terminal),
             Self::Schema(args) => args.run(terminal),
+            Self::Mcp(args) => args.run(),
             Self::Completions(args) => args.run(terminal),
         }
     }

@@ -19,4 +19,5 @@ pub mod report;
 pub mod scenario;
 pub mod schedule;
 pub mod shot;
+pub mod tool;
 pub mod verdict;

@@ -95,13 +95,16 @@ pub enum Network {
 }
 
 /// The outside world of a scenario.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
     /// Whose rules it follows.
     pub profile: Profile,
     /// The base URL of a server that is asked instead of the sandbox's own API.
     #[serde(default)]
     pub upstream: Option<String>,
+    /// Whether the MCP tools take an idempotency key.
+    #[serde(default)]
+    pub mcp_keys: bool,
 }
 
 /// Whose idempotency rules the sandbox follows.

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::api::Refusal;
 use super::ledger::Reply;
+use super::mcp;
 use super::moments::{self, Entered, Passed};
 use super::request::{self, Arrived, Cut};
 use super::server::{Arriving, World};
@@ -23,6 +24,9 @@ use crate::model::point::is_name;
 
 /// The paths that are killpoint's own.
 const OWN: &str = "/_killpoint/";
+
+/// Methods that name effects of another kind in the ledger: nobody gets at them by writing the name into a request of HTTP.
+const NOT_HTTP: [&str; 2] = ["MAIL", mcp::METHOD];
 
 /// What is on its way to a connection.
 pub(super) enum Outgoing {
@@ -63,6 +67,12 @@ pub(super) async fn carry(
         drop(arriving);
         return probe(&world, &parts.method, own, outlet).await;
     }
+    if NOT_HTTP.contains(&parts.method.as_str()) {
+        return plain(&Refusal::no_such_path(parts.method.as_str(), parts.uri.path()), false, outlet);
+    }
+    if mcp::is_ours(parts.uri.path()) && world.upstream.is_none() {
+        return mcp::carry(&world, parts, bytes.into(), peer, arriving, outlet).await;
+    }
     let mut arrived = Arrived::new(&parts, &bytes);
     if world.upstream.is_some() {
         arrived = arrived.with_raw(&parts, bytes);
@@ -70,21 +80,35 @@ pub(super) async fn carry(
     let entered = moments::enter(&world, Arc::new(arrived), peer);
     drop(arriving);
     let Some(entered) = entered else { return };
-    let Entered { seen, arrived, watched } = &entered;
+    let Entered { seen, arrived, .. } = &entered;
     let execute = world.carry_out(seen.seq, arrived);
     let (reply, half) = match moments::pass(&world, &entered, outlet.closed(), execute).await {
         Passed::Answered { reply, half } => (reply, half),
-        Passed::Closed { reset: false } => return,
-        Passed::Closed { reset: true } => return drop(outlet.send(Outgoing::Reset)),
+        Passed::Closed { reset } => return close(reset, outlet),
     };
+    deliver(&world, &entered, response(seen.seq, reply), head_only, half, outlet).await;
+}
+
+/// Ends a connection without an answer.
+pub(super) fn close(reset: bool, outlet: Outlet) {
+    if reset {
+        // Where the connection is gone there is nothing to reset.
+        let _ = outlet.send(Outgoing::Reset);
+    }
+}
+
+/// Brings the answer of a request that was entered on its way, and writes down when it was out.
+pub(super) async fn deliver(
+    world: &World,
+    entered: &Entered,
+    response: Response<Full<Bytes>>,
+    head_only: bool,
+    half: bool,
+    outlet: Outlet,
+) {
+    let Entered { seen, watched, .. } = entered;
     let (done, written) = oneshot::channel();
-    let body_bytes = match &reply.foreign {
-        _ if head_only => 0,
-        Some(foreign) => foreign.bytes.len(),
-        None => reply.body.len(),
-    };
-    let answer = Answer { seen: watched.then(|| Arc::clone(seen)), body_bytes, half, done };
-    let response = response(seen.seq, reply);
+    let answer = Answer { seen: watched.then(|| Arc::clone(seen)), body_bytes: body_bytes(&response, head_only), half, done };
     let is_taken = outlet.send(Outgoing::Answer { response, answer, linger: false }).is_ok();
     match written.await {
         Ok(at) if is_taken => {
@@ -103,7 +127,7 @@ async fn probe(world: &World, method: &Method, own: &str, outlet: Outlet) {
         return plain(&Refusal::no_such_path(method.as_str(), &format!("{OWN}{own}")), false, outlet);
     };
     if world.watch.probe(name).await == Go::On {
-        send(json_response(StatusCode::OK, "{}".to_owned()), 2, false, outlet);
+        send(json_response(StatusCode::OK, "{}".to_owned()), false, outlet);
     }
 }
 
@@ -114,22 +138,31 @@ fn refuse(status: u16, message: String, outlet: Outlet) {
 
 fn plain(refusal: &Refusal, close: bool, outlet: Outlet) {
     let body = refusal.body().to_string();
-    let bytes = body.len();
     let mut response = json_response(StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::BAD_REQUEST), body);
     if close {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    send(response, bytes, close, outlet);
+    let (done, _) = oneshot::channel();
+    let answer = Answer { seen: None, body_bytes: body_bytes(&response, false), half: false, done };
+    // Where the connection is gone there is nobody to tell.
+    let _ = outlet.send(Outgoing::Answer { response, answer, linger: close });
 }
 
-fn send(response: Response<Full<Bytes>>, body_bytes: usize, linger: bool, outlet: Outlet) {
+/// Brings an answer on its way that belongs to no request of the ledger.
+pub(super) fn send(response: Response<Full<Bytes>>, head_only: bool, outlet: Outlet) {
     let (done, _) = oneshot::channel();
     // Where the connection is gone there is nobody to tell.
-    let answer = Answer { seen: None, body_bytes, half: false, done };
-    let _ = outlet.send(Outgoing::Answer { response, answer, linger });
+    let answer = Answer { seen: None, body_bytes: body_bytes(&response, head_only), half: false, done };
+    let _ = outlet.send(Outgoing::Answer { response, answer, linger: false });
 }
 
-fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {
+/// Bytes of an answer's body on the wire.
+fn body_bytes(response: &Response<Full<Bytes>>, head_only: bool) -> usize {
+    let bytes = response.body().size_hint().exact().unwrap_or(0);
+    if head_only { 0 } else { usize::try_from(bytes).unwrap_or(usize::MAX) }
+}
+
+pub(super) fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {
     let replayed = reply.outcome == crate::model::ledger::Outcome::Replayed;
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if let Some(foreign) = reply.foreign {

@@ -1,8 +1,9 @@
 //! The sandbox: the outside world as killpoint plays it. A billing API on a port of its own, whose ledger is the truth about effects.
 //!
 //! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (a request of HTTP),
-//! `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys), `api` (objects), or `proxy`
-//! (another server instead of them). It tells a [`Watch`] of each moment and obeys it; it knows nothing of processes or points.
+//! `mcp` (calls of tools), `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys),
+//! `api` (objects), or `proxy` (another server instead of them). It tells a [`Watch`] of each moment and obeys it; it knows nothing of
+//! processes or points.
 //! A new profile of key rules: a file beside `ledger/execute.rs`. A new kind of object: a file in `api/`.
 
 mod api;
@@ -11,6 +12,7 @@ mod carry;
 mod error;
 mod ledger;
 mod lens;
+pub mod mcp;
 mod moments;
 mod naming;
 mod proxy;
@@ -45,6 +47,8 @@ pub struct SandboxConfig {
     pub profile: Profile,
     /// Names of effects; the first rule that matches counts.
     pub rules: Vec<EffectRule>,
+    /// Whether the MCP tools take an idempotency key.
+    pub mcp_keys: bool,
     /// The ledger's file. One that is there is continued, as a sandbox that was cut off there would find it.
     pub ledger_path: PathBuf,
     /// The base URL of a server that is asked whatever the sandbox is asked, instead of its own API.
@@ -78,7 +82,8 @@ impl Sandbox {
         let ledger = Ledger::open(&config.ledger_path, config.epoch)?;
         let upstream = config.upstream.as_deref().map(proxy::Proxy::new);
         let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
-        Ok(Self { server: Server::start(listener, ledger, config.rules, watch, upstream, read_timeout)? })
+        let mcp = mcp::Front::new(config.mcp_keys);
+        Ok(Self { server: Server::start(listener, ledger, config.rules, mcp, watch, upstream, read_timeout)? })
     }
 
     /// Where it listens.

@@ -10,8 +10,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use super::body;
 use super::proxy::Raw;
+use super::{body, mcp};
 use crate::model::limits;
 
 /// Headers that prove who somebody is. Their values are not kept.
@@ -61,6 +61,23 @@ impl Arrived {
     /// The same, with what another server is to see.
     pub fn with_raw(self, parts: &Parts, bytes: Vec<u8>) -> Self {
         Self { raw: Some(Box::new(Raw { headers: parts.headers.clone(), bytes: bytes.into() })), ..self }
+    }
+
+    /// Puts together the call of a tool, from the head of its request and its arguments. `keys`: its key is among them.
+    pub fn tool(headers: &HeaderMap, name: &str, arguments: serde_json::Map<String, Value>, keys: bool) -> Self {
+        let key =
+            arguments.get(mcp::KEY_ARGUMENT).and_then(Value::as_str).filter(|key| keys && !key.is_empty()).map(str::to_owned);
+        let body = Value::Object(arguments);
+        Self {
+            method: mcp::METHOD.to_owned(),
+            path: format!("/{name}"),
+            query: None,
+            headers: readable(headers),
+            body_sha256: hex::encode(Sha256::digest(body.to_string())),
+            body,
+            key,
+            raw: None,
+        }
     }
 
     /// The key that counts: Stripe's v1 API looks at keys of POST only. A tool's key is one of its arguments.

@@ -16,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::carry::{Close, Outgoing, carry};
 use super::error::SandboxError;
 use super::ledger::Ledger;
+use super::mcp::Front;
 use super::moments::Held;
 use super::naming::EffectRule;
 use super::proxy::Proxy;
@@ -28,6 +29,7 @@ use crate::sys::socket::has_visitor;
 pub(super) struct World {
     pub ledger: Ledger,
     pub rules: Vec<EffectRule>,
+    pub mcp: Front,
     pub watch: Arc<dyn Watch>,
     /// The server behind the sandbox, where there is one.
     pub upstream: Option<Proxy>,
@@ -141,6 +143,7 @@ impl Server {
         listener: std::net::TcpListener,
         ledger: Ledger,
         rules: Vec<EffectRule>,
+        mcp: Front,
         watch: Arc<dyn Watch>,
         upstream: Option<Proxy>,
         read_timeout: Duration,
@@ -155,6 +158,7 @@ impl Server {
         let world = Arc::new(World {
             ledger,
             rules,
+            mcp,
             watch,
             upstream,
             read_timeout,

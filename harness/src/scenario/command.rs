@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::placeholder::escape_unknown;
 use crate::model::limits::{DRAIN_DEFAULT_MS, LIFE_TIMEOUT_DEFAULT_MS, LINGER_DEFAULT_MS, LIVES_MAX_DEFAULT};
-use crate::model::scenario::{CampaignSpec, Network, Profile, Role, SandboxSpec, Scenario, Scope};
+use crate::model::scenario::{CampaignSpec, Network, Role, SandboxSpec, Scenario, Scope};
 
 /// What a scenario says where it says nothing.
 pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>) -> Scenario {
@@ -34,15 +34,15 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
         name,
         scope: Scope::ProcessDeath,
         roles: vec![workflow],
-        sandbox: SandboxSpec { profile: Profile::StripeV1, upstream: None },
+        sandbox: SandboxSpec::default(),
         promises: Vec::new(),
         matrix: Vec::new(),
         campaign,
     }
 }
 
-/// The scenario of a command that is run in `cwd`: named after its program, the sandbox offered by `BILLING_URL` and
-/// `STRIPE_API_BASE`, a fresh folder by `STATE_DIR`, no promise but that every intent is done as often as in the clean run.
+/// The scenario of a command that is run in `cwd`: named after its program, the sandbox offered by `BILLING_URL`,
+/// `STRIPE_API_BASE` and `MCP_URL`, a fresh folder by `STATE_DIR`, no promise but that every intent is done as often as in the clean run.
 ///
 /// Braces in the command are what they are, except for the placeholders every trial knows (`{state}`, `{sandbox.url}`, ...).
 #[must_use]
@@ -52,7 +52,12 @@ pub fn from_command(argv: &[String], cwd: &Path) -> Scenario {
     let name = program.filter(|name| !name.is_empty()).map_or_else(|| "command".to_owned(), std::borrow::Cow::into_owned);
     let start = argv.iter().map(|word| escape_unknown(word)).collect();
     let mut scenario = defaults(name, cwd.to_path_buf(), start);
-    let env = [("BILLING_URL", "{sandbox.url}"), ("STRIPE_API_BASE", "{sandbox.url}"), ("STATE_DIR", "{state}")];
+    let env = [
+        ("BILLING_URL", "{sandbox.url}"),
+        ("STRIPE_API_BASE", "{sandbox.url}"),
+        ("MCP_URL", "{mcp.url}"),
+        ("STATE_DIR", "{state}"),
+    ];
     scenario.roles[0].env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     scenario
 }

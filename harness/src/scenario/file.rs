@@ -148,6 +148,9 @@ pub(super) struct SandboxFile {
     #[serde(default)]
     #[schemars(with = "String", regex(pattern = r"^http://"))]
     pub upstream: Option<Text>,
+    /// Whether the MCP tools take an idempotency key, as an argument that may be left out.
+    #[serde(default)]
+    pub mcp_keys: bool,
 }
 
 /// One promise about one kind of effect.

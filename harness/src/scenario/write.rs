@@ -24,6 +24,9 @@ pub fn to_toml(scenario: &Scenario) -> String {
     if let Some(upstream) = &scenario.sandbox.upstream {
         file.entry("upstream", upstream, "the server that is asked instead");
     }
+    if scenario.sandbox.mcp_keys {
+        file.entry("mcp_keys", true, "its MCP tools take an idempotency key");
+    }
     if scenario.promises.is_empty() {
         file.line(
             "\n# No promise is written down: every intent seen in the clean run must be done as often as there. For example:",

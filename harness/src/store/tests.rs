@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::model::event::Event;
 use crate::model::finding::{Finding, Window};
 use crate::model::life::{Trial, TrialEnd};
-use crate::model::scenario::{CampaignSpec, PointRange, Profile, SandboxSpec, Scenario, Scope, Strategy};
+use crate::model::scenario::{CampaignSpec, PointRange, SandboxSpec, Scenario, Scope, Strategy};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Cause, Verdict};
 
@@ -65,7 +65,7 @@ fn finding_file(id: &str) -> FindingFile {
         name: "a run".to_owned(),
         scope: Scope::ProcessDeath,
         roles: vec![],
-        sandbox: SandboxSpec { profile: Profile::StripeV1, upstream: None },
+        sandbox: SandboxSpec::default(),
         promises: vec![],
         matrix: vec![("durability".to_owned(), vec!["exit".to_owned()])],
         campaign: CampaignSpec {

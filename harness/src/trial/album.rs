@@ -186,6 +186,7 @@ mod tests {
             profile: Profile::StripeV1,
             rules: Vec::new(),
             upstream: None,
+            mcp_keys: false,
             ledger_path: world.ledger(),
             epoch: Instant::now(),
         };

@@ -49,7 +49,8 @@ impl CommandError {
     }
 }
 
-/// The environment of a life: killpoint's own, the trial's folders (`TMPDIR`, `HOME`), then what the scenario sets.
+/// The environment of a life: killpoint's own, the trial's folders (`TMPDIR`, `HOME`), what killpoint gives to programs of
+/// its own, then what the scenario sets.
 ///
 /// # Errors
 /// A placeholder is not known.
@@ -57,6 +58,7 @@ pub fn environment(
     role: &Role,
     places: &Placeholders,
     folders: &[(&str, &Path)],
+    given: &[(&str, &str)],
 ) -> Result<Vec<(OsString, OsString)>, CommandError> {
     let own = |name: &OsStr| name.to_string_lossy().starts_with("KILLPOINT_");
     let mut env: Vec<(OsString, OsString)> = std::env::vars_os().filter(|(name, _)| !own(name)).collect();
@@ -66,6 +68,9 @@ pub fn environment(
     };
     for (name, folder) in folders {
         set(name, (*folder).into());
+    }
+    for (name, value) in given {
+        set(name, (*value).into());
     }
     for (name, value) in &role.env {
         set(name, places.fill(value).map_err(CommandError::Placeholder)?.into());

@@ -192,6 +192,11 @@ fn fill_home(home: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The program that is running, which is also the MCP server that a workflow can start; where the system does not say, the one in PATH.
+pub fn own_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| "killpoint".into())
+}
+
 /// Paths of a workflow that must be found inside: its folders, what its commands name, and the folders that its environment and the
 /// scripts in its commands name.
 #[must_use]
@@ -200,6 +205,7 @@ pub fn needs(role: &Role, cache: Option<&Path>, cell: &[(String, String)]) -> Ve
     needs.extend(role.state_paths.iter().cloned());
     let words = role.start.iter().chain(&role.resume).chain(cell.iter().map(|(_, value)| value));
     let texts: Vec<&String> = words.chain(role.env.iter().map(|(_, value)| value)).collect();
+    needs.extend(texts.iter().any(|text| text.contains("{mcp.command}")).then(own_program));
     needs.extend(texts.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
     // The first word may be a path from the working directory.
     needs.extend([&role.start, &role.resume].into_iter().filter_map(|command| Some(role.dir.join(command.first()?))));

@@ -36,7 +36,7 @@ use crate::model::point::Point;
 use crate::model::scenario::{Network, Role, Scenario};
 use crate::model::schedule::Schedule;
 use crate::model::shot::Shot;
-use crate::sandbox::{EffectRule, Sandbox, SandboxConfig, SandboxError};
+use crate::sandbox::{EffectRule, Sandbox, SandboxConfig, SandboxError, mcp};
 use crate::scenario::Placeholders;
 use crate::state::{ImageStore, World};
 use crate::tracer::{Control, Launch};
@@ -176,6 +176,7 @@ fn sandbox_config(plan: &TrialPlan<'_>, world: &World) -> SandboxConfig {
         profile: plan.scenario.sandbox.profile,
         upstream: plan.scenario.sandbox.upstream.clone(),
         rules: rules.collect(),
+        mcp_keys: plan.scenario.sandbox.mcp_keys,
         ledger_path: world.ledger(),
         epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
     }
@@ -223,6 +224,9 @@ impl<'a> Stage<'a> {
         places.set("dir", layout.dir.to_string_lossy());
         places.set("sandbox.url", sandbox.url());
         places.set("sandbox.port", sandbox.addr().port().to_string());
+        let mcp_url = format!("{}{}", sandbox.url(), mcp::PATH);
+        places.set("mcp.url", &mcp_url);
+        places.set("mcp.command", layout::own_program().to_string_lossy());
         for name in ["cache", "venv"] {
             places.set(name, plan.cache.unwrap_or(&layout.dir).to_string_lossy());
         }
@@ -231,7 +235,8 @@ impl<'a> Stage<'a> {
         }
         let home = layout.home.iter().map(|home| ("HOME", home.as_path()));
         let folders: Vec<_> = [("TMPDIR", layout.tmp.as_path())].into_iter().chain(home).collect();
-        let env = environment(role, &places, &folders).map_err(|source| TrialError::Command { what: "env", source })?;
+        let own = [(mcp::URL_VARIABLE, mcp_url.as_str())];
+        let env = environment(role, &places, &folders, &own).map_err(|source| TrialError::Command { what: "env", source })?;
         let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
         let namer =
             Namer::new(layout.roots(), sandbox.addr(), enclosure.connections.clone(), enclosure.namespaces.is_some(), ignore);

@@ -11,12 +11,14 @@ mod params;
 mod payment_intents;
 mod refunds;
 mod refusal;
+mod tools;
 
 use serde_json::{Value, json};
 
 pub(super) use self::desk::Desk;
 use self::params::Params;
 pub(super) use self::refusal::{Refusal, Stop};
+use super::mcp;
 
 /// A request, as the API needs to know it.
 pub(super) struct Ask<'a> {
@@ -68,8 +70,11 @@ fn read(desk: &Desk<'_>, ask: &Ask<'_>, segments: &[&str]) -> Result<Value, Stop
 }
 
 fn write(desk: &Desk<'_>, ask: &Ask<'_>, segments: &[&str]) -> Result<Value, Stop> {
-    let ("POST", ["v1", collection, rest @ ..]) = (ask.method, segments) else { return generic(desk) };
     let params = || Params::new(ask.body);
+    if let (mcp::METHOD, [tool]) = (ask.method, segments) {
+        return tools::call(desk, tool, &params()?);
+    }
+    let ("POST", ["v1", collection, rest @ ..]) = (ask.method, segments) else { return generic(desk) };
     match (*collection, rest) {
         ("charges", []) => charges::create(desk, &params()?),
         ("charges", [id]) => update(desk, "charge", id, &params()?),

@@ -68,6 +68,7 @@ async fn a_request_that_does_not_come_to_its_end_in_time_is_refused() {
         crate::sandbox::server::free_port().expect("a port"),
         ledger,
         config.rules,
+        crate::sandbox::mcp::Front::new(false),
         Arc::new(NoWatch),
         None,
         Duration::from_millis(20),

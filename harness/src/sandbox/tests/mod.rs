@@ -4,6 +4,7 @@ mod api;
 mod faults;
 mod hostile;
 mod keys;
+mod mcp;
 mod moments;
 mod pictures;
 mod proxy;
@@ -83,6 +84,7 @@ fn config(folder: &tempfile::TempDir) -> SandboxConfig {
         profile: Profile::StripeV1,
         rules: vec![rule("charge", "POST", "/v1/charges"), rule("look", "GET", "/v1/charges/{id}")],
         upstream: None,
+        mcp_keys: false,
         ledger_path: folder.path().join("ledger.db"),
         epoch: Instant::now(),
     }

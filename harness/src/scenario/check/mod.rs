@@ -36,7 +36,7 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let sandbox = SandboxSpec { profile, upstream };
+    let sandbox = SandboxSpec { profile, upstream, mcp_keys: file.sandbox.mcp_keys };
     Ok(Scenario { name: file.name.get_ref().clone(), scope, roles: vec![workflow], sandbox, promises, matrix, campaign })
 }
 

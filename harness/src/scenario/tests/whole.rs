@@ -11,7 +11,7 @@ use crate::model::interleaving::Interleaving;
 use crate::model::limits::{DEPTH_MAX, LIFE_TIMEOUT_MAX_MS, LIVES_MAX, TRIALS_MAX};
 use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
 use crate::model::scenario::{
-    CampaignSpec, Dedup, ModeChoice, Network, PointRange, Profile, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep,
+    CampaignSpec, Dedup, ModeChoice, Network, PointRange, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep,
 };
 use crate::scenario::{from_command, parse, to_toml};
 
@@ -82,7 +82,7 @@ fn a_command_line_becomes_a_scenario_with_the_sandbox_in_its_environment() {
     assert_eq!(scenario.name, "python3");
     assert_eq!(scenario.workflow().start, ["/usr/bin/python3", "refund.py", "{{}}", "{state}/x"]);
     let names: Vec<&str> = scenario.workflow().env.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["BILLING_URL", "STRIPE_API_BASE", "STATE_DIR"]);
+    assert_eq!(names, ["BILLING_URL", "STRIPE_API_BASE", "MCP_URL", "STATE_DIR"]);
     assert_eq!(read(&to_toml(&scenario)), scenario);
     assert_eq!(from_command(&[], Path::new("/")).name, "command");
 }
@@ -196,7 +196,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, campaign)| {
         role.start.extend(matrix.keys().map(|name| format!("{{matrix.{name}}}")));
         let matrix = matrix.into_iter().rev().map(|(name, values)| (name, values.into_iter().collect())).collect();
-        let sandbox = SandboxSpec { profile: Profile::StripeV1, upstream: None };
+        let sandbox = SandboxSpec::default();
         Scenario { name, scope: Scope::ProcessDeath, roles: vec![role], sandbox, promises, matrix, campaign }
     })
 }
