@@ -29,6 +29,9 @@ pub struct Request {
     pub body_sha256: String,
     /// The idempotency key, where there is one.
     pub key: Option<String>,
+    /// Where it stands in the request: `header:idempotency-key`, `body:$.idempotency_key`, `argument:idempotency_key`.
+    #[serde(default)]
+    pub key_at: Option<String>,
     /// What was done to it on purpose, in the text form of a fault.
     #[serde(default)]
     pub fault: Option<String>,

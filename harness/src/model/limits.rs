@@ -96,6 +96,8 @@ pub const MEANING_MAX_BYTES: u64 = 64 * 1024 * 1024;
 pub const MEANINGS_KEPT_MAX_BYTES: u64 = 128 * 1024 * 1024;
 /// Levels of JSON or MessagePack that are followed.
 pub const MEANING_DEPTH_MAX: usize = 128;
+/// How much older keys can grow from one life to the next, in milliseconds.
+pub const KEY_AGE_MAX_MS: u64 = 400 * 24 * 3_600_000;
 /// How long a server behind the sandbox may take to answer, in milliseconds.
 pub const UPSTREAM_TIMEOUT_MS: u64 = 60_000;
 /// Bytes of one answer of a server behind the sandbox.

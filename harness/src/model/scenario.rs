@@ -99,6 +99,12 @@ pub enum Network {
 pub struct SandboxSpec {
     /// Whose rules it follows.
     pub profile: Profile,
+    /// Where requests have their idempotency key; `None`: where the profile, or common use, has it.
+    #[serde(default)]
+    pub key: Option<KeyPlace>,
+    /// How much older keys grow from one life to the next than the lives take, in milliseconds.
+    #[serde(default)]
+    pub key_age_ms: u64,
     /// The base URL of a server that is asked instead of the sandbox's own API.
     #[serde(default)]
     pub upstream: Option<String>,
@@ -114,6 +120,35 @@ pub enum Profile {
     /// Stripe's v1 API: first answer saved once execution began, 500s included; kept 24 hours.
     #[default]
     StripeV1,
+    /// Stripe's v2 API: `DELETE` takes keys as well, failed work is done again; kept 30 days.
+    StripeV2,
+    /// The draft of the IETF on the header: required, in quotes, errors as problem details.
+    Ietf,
+    /// The Agentic Commerce Protocol: required, good for one path, a 5xx is never saved.
+    Acp,
+    /// Only what succeeded is saved.
+    SuccessOnly,
+    /// Keys mean nothing.
+    None,
+}
+
+/// Where a request has its idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyPlace {
+    /// In a header, name in lower case.
+    Header(String),
+    /// In the body, at a JSONPath (RFC 9535).
+    Body(String),
+}
+
+impl std::fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Header(name) => write!(f, "header:{name}"),
+            Self::Body(path) => f.write_str(path),
+        }
+    }
 }
 
 /// How a scenario is attacked.

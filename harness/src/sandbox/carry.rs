@@ -73,7 +73,7 @@ pub(super) async fn carry(
     if mcp::is_ours(parts.uri.path()) && world.upstream.is_none() {
         return mcp::carry(&world, parts, bytes.into(), peer, arriving, outlet).await;
     }
-    let mut arrived = Arrived::new(&parts, &bytes);
+    let mut arrived = Arrived::new(&parts, &bytes, world.key.as_ref());
     if world.upstream.is_some() {
         arrived = arrived.with_raw(&parts, bytes);
     }
@@ -163,7 +163,6 @@ fn body_bytes(response: &Response<Full<Bytes>>, head_only: bool) -> usize {
 }
 
 pub(super) fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {
-    let replayed = reply.outcome == crate::model::ledger::Outcome::Replayed;
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     if let Some(foreign) = reply.foreign {
         let mut response = Response::new(Full::new(foreign.bytes));
@@ -176,11 +175,12 @@ pub(super) fn response(seq: u64, reply: Reply) -> Response<Full<Bytes>> {
     if let Ok(id) = HeaderValue::from_str(&format!("req_{seq:06}")) {
         headers.insert("request-id", id);
     }
-    if let Some(key) = reply.key.and_then(|key| HeaderValue::from_str(&key).ok()) {
-        headers.insert("idempotency-key", key);
-    }
-    if replayed {
-        headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(reply.media));
+    for (name, value) in reply.headers {
+        // A key that cannot stand in a header does not come back in one.
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(name, value);
+        }
     }
     response
 }

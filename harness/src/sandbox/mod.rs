@@ -4,17 +4,19 @@
 //! `mcp` (calls of tools), `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys),
 //! `api` (objects), or `proxy` (another server instead of them). It tells a [`Watch`] of each moment and obeys it; it knows nothing of
 //! processes or points.
-//! A new profile of key rules: a file beside `ledger/execute.rs`. A new kind of object: a file in `api/`.
+//! A new profile of key rules: a file in `profile/`. A new kind of object: a file in `api/`.
 
 mod api;
 mod body;
 mod carry;
 mod error;
+mod key;
 mod ledger;
 mod lens;
 pub mod mcp;
 mod moments;
 mod naming;
+mod profile;
 mod proxy;
 mod request;
 mod server;
@@ -30,7 +32,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use self::error::SandboxError;
-use self::ledger::Ledger;
 pub use self::ledger::Picture;
 pub use self::lens::Lens;
 pub use self::naming::EffectRule;
@@ -38,13 +39,17 @@ use self::server::Server;
 pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
 use crate::model::ledger::Request;
 use crate::model::limits;
-use crate::model::scenario::Profile;
+use crate::model::scenario::{KeyPlace, Profile};
 
 /// What a sandbox is made from.
 #[derive(Clone, Debug)]
 pub struct SandboxConfig {
     /// Whose idempotency rules it follows.
     pub profile: Profile,
+    /// Where keys stand; `None`: where the profile, or common use, has them.
+    pub key: Option<KeyPlace>,
+    /// How much older keys grow from one life to the next than the lives take, in milliseconds.
+    pub key_age_ms: u64,
     /// Names of effects; the first rule that matches counts.
     pub rules: Vec<EffectRule>,
     /// Whether the MCP tools take an idempotency key.
@@ -76,14 +81,8 @@ impl Sandbox {
     /// # Errors
     /// Where it cannot be used or the ledger cannot be opened.
     pub async fn start_on(listener: TcpListener, config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
-        match config.profile {
-            Profile::StripeV1 => {}
-        }
-        let ledger = Ledger::open(&config.ledger_path, config.epoch)?;
-        let upstream = config.upstream.as_deref().map(proxy::Proxy::new);
         let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
-        let mcp = mcp::Front::new(config.mcp_keys);
-        Ok(Self { server: Server::start(listener, ledger, config.rules, mcp, watch, upstream, read_timeout)? })
+        Ok(Self { server: Server::start(listener, config, watch, read_timeout)? })
     }
 
     /// Where it listens.

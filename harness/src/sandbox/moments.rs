@@ -69,7 +69,7 @@ pub(super) async fn pass(
 ) -> Passed {
     let passed = moments(world, entered, gone, execute).await;
     world.ledger.is_over(entered.seen.seq);
-    let released = if entered.arrived.stripe_key().is_some() { world.ledger.release(entered.seen.seq) } else { Ok(()) };
+    let released = if world.ledger.has_key(&entered.arrived) { world.ledger.release(entered.seen.seq) } else { Ok(()) };
     match (passed, released) {
         (Ok(passed), Ok(())) => passed,
         _ => Passed::Closed { reset: false },
@@ -94,7 +94,7 @@ async fn moments(
                 return Ok(Passed::Closed { reset: false });
             }
             Go::Fault(WireFault::ErrorBeforeCommit { status }) => {
-                let reply = world.ledger.fail_before(seen.seq, arrived.stripe_key(), status)?;
+                let reply = world.ledger.fail_before(seen.seq, status)?;
                 return answering(world, entered, reply, false).await;
             }
             Go::Fault(WireFault::Duplicate) => twice = true,
@@ -155,14 +155,14 @@ async fn again(world: &World, seen: &Seen, arrived: &Arc<Arrived>) -> Result<(),
     let copy = world.ledger.receive(arrived, &seen.effect)?;
     world.ledger.injured(copy.seq, WireFault::Duplicate)?;
     world.carry_out(copy.seq, arrived).await?;
-    if arrived.stripe_key().is_some() { world.ledger.release(copy.seq) } else { Ok(()) }
+    if world.ledger.has_key(arrived) { world.ledger.release(copy.seq) } else { Ok(()) }
 }
 
 /// Lets requests go that were held on their way.
 pub(super) async fn release(world: &World, which: impl Fn(&Held) -> bool) -> Result<(), SandboxError> {
     for held in world.take_held(which) {
         world.carry_out(held.seen.seq, &held.arrived).await?;
-        if held.arrived.stripe_key().is_some() {
+        if world.ledger.has_key(&held.arrived) {
             world.ledger.release(held.seen.seq)?;
         }
     }

@@ -67,6 +67,8 @@ impl Proxy {
                     outcome: Outcome::Rejected,
                     object: None,
                     key: arrived.key.clone(),
+                    media: "application/json",
+                    headers: Vec::new(),
                     foreign: None,
                 };
                 ledger.carried_out(seq, &reply)?;
@@ -112,7 +114,9 @@ fn read(seq: u64, arrived: &Arrived, (status, headers, bytes): (u16, HeaderMap, 
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let named = || serde_json::from_str::<serde_json::Value>(&text).ok()?.get("id")?.as_str().map(str::to_owned);
     let object = (outcome == Outcome::Executed).then(|| named().unwrap_or_else(|| format!("upstream_{seq}")));
-    Reply { status, body: text, outcome, object, key: arrived.key.clone(), foreign: Some(Box::new(Foreign { headers, bytes })) }
+    let foreign = Some(Box::new(Foreign { headers, bytes }));
+    let key = arrived.key.clone();
+    Reply { status, body: text, media: "application/json", headers: Vec::new(), outcome, object, key, foreign }
 }
 
 fn without_hop(headers: &HeaderMap) -> HeaderMap {

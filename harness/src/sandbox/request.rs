@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::proxy::Raw;
-use super::{body, mcp};
+use super::{body, key, mcp};
 use crate::model::limits;
+use crate::model::scenario::KeyPlace;
 
 /// Headers that prove who somebody is. Their values are not kept.
 const SECRET: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
@@ -25,7 +26,12 @@ pub(super) struct Arrived {
     pub headers: BTreeMap<String, String>,
     pub body: Value,
     pub body_sha256: String,
+    /// The idempotency key, as it stands in the request.
     pub key: Option<String>,
+    /// Where it stands: `header:idempotency-key`, `body:$.idempotency_key`, `argument:idempotency_key`.
+    pub key_at: Option<String>,
+    /// Whether the key has no form of its own, as it has in the header that a profile knows.
+    pub key_is_plain: bool,
     /// The request as it came, where another server is to see it.
     pub raw: Option<Box<Raw>>,
 }
@@ -43,16 +49,23 @@ pub(super) enum Cut {
 
 impl Arrived {
     /// Puts together the head and the bytes of a request.
-    pub fn new(parts: &Parts, bytes: &[u8]) -> Self {
+    ///
+    /// `place`: where the scenario says that the key stands.
+    pub fn new(parts: &Parts, bytes: &[u8], place: Option<&KeyPlace>) -> Self {
         let headers = readable(&parts.headers);
-        let key = headers.get("idempotency-key").filter(|key| !key.is_empty()).cloned();
+        let body = body::decode(headers.get("content-type").map(String::as_str), bytes);
+        let found = key::find(place, parts.uri.path(), &headers, &body);
+        let key_is_plain = found.as_ref().is_some_and(|found| found.at != key::STANDARD);
+        let (key, key_at) = found.map(|found| (found.key, found.at)).unzip();
         Self {
             method: parts.method.as_str().to_owned(),
             path: parts.uri.path().to_owned(),
             query: parts.uri.query().map(str::to_owned),
-            body: body::decode(headers.get("content-type").map(String::as_str), bytes),
+            body,
             body_sha256: hex::encode(Sha256::digest(bytes)),
             key,
+            key_at,
+            key_is_plain,
             headers,
             raw: None,
         }
@@ -68,6 +81,7 @@ impl Arrived {
         let key =
             arguments.get(mcp::KEY_ARGUMENT).and_then(Value::as_str).filter(|key| keys && !key.is_empty()).map(str::to_owned);
         let body = Value::Object(arguments);
+        let key_at = key.is_some().then(|| format!("argument:{}", mcp::KEY_ARGUMENT));
         Self {
             method: mcp::METHOD.to_owned(),
             path: format!("/{name}"),
@@ -76,13 +90,10 @@ impl Arrived {
             body_sha256: hex::encode(Sha256::digest(body.to_string())),
             body,
             key,
+            key_at,
+            key_is_plain: true,
             raw: None,
         }
-    }
-
-    /// The key that counts: Stripe's v1 API looks at keys of POST only. A tool's key is one of its arguments.
-    pub fn stripe_key(&self) -> Option<&str> {
-        self.key.as_deref().filter(|_| matches!(self.method.as_str(), "POST" | "MCP"))
     }
 }
 

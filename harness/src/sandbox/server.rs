@@ -22,7 +22,9 @@ use super::naming::EffectRule;
 use super::proxy::Proxy;
 use super::watch::Watch;
 use super::wire::{Line, Wire};
+use super::{SandboxConfig, profile};
 use crate::model::limits;
+use crate::model::scenario::KeyPlace;
 use crate::sys::socket::has_visitor;
 
 /// What all connections share.
@@ -33,6 +35,8 @@ pub(super) struct World {
     pub watch: Arc<dyn Watch>,
     /// The server behind the sandbox, where there is one.
     pub upstream: Option<Proxy>,
+    /// Where the scenario says that keys stand.
+    pub key: Option<KeyPlace>,
     /// How long a client may take to send one request.
     pub read_timeout: Duration,
     /// Connections that are open and requests that are under way.
@@ -141,13 +145,12 @@ impl Server {
     /// Takes connections from a listener.
     pub fn start(
         listener: std::net::TcpListener,
-        ledger: Ledger,
-        rules: Vec<EffectRule>,
-        mcp: Front,
+        config: SandboxConfig,
         watch: Arc<dyn Watch>,
-        upstream: Option<Proxy>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
+        let age_us = config.key_age_ms.saturating_mul(1_000);
+        let ledger = Ledger::open(&config.ledger_path, config.epoch, profile::rules(config.profile), age_us)?;
         let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr, OwnedFd)> {
             listener.set_nonblocking(true)?;
             let (own, addr, door) = (listener.try_clone()?, listener.local_addr()?, listener.try_clone()?);
@@ -157,10 +160,11 @@ impl Server {
             listen().map_err(|source| SandboxError::Listen { addr: "127.0.0.1".to_owned(), source })?;
         let world = Arc::new(World {
             ledger,
-            rules,
-            mcp,
+            rules: config.rules,
+            mcp: Front::new(config.mcp_keys),
             watch,
-            upstream,
+            upstream: config.upstream.as_deref().map(Proxy::new),
+            key: config.key,
             read_timeout,
             busy: watch::Sender::new(0),
             stopping: watch::Sender::new(false),

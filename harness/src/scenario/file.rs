@@ -143,6 +143,15 @@ pub(super) struct SandboxFile {
     #[serde(default)]
     #[schemars(with = "Profile", extend("default" = "stripe-v1"))]
     pub profile: Option<Text>,
+    /// Where requests have their idempotency key: `header:NAME`, or a JSONPath into the body. Where it is left out: in `Idempotency-Key`,
+    /// and for an API that is not Stripe's also in the headers and the body's field that others use.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^(\$|header:.)"))]
+    pub key: Option<Text>,
+    /// How much time passes between two lives as far as keys are concerned: with `"25h"` a key that is known for a day is forgotten.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[0-9]+(ms|s|m|h)$"), extend("default" = "0s"))]
+    pub key_age: Option<Spanned<Scalar>>,
     /// The base URL of a server (`http://127.0.0.1:9000`) that is asked whatever the sandbox is asked, instead of its own API: the same
     /// faults in front of any other server. What it keeps is not reset between trials.
     #[serde(default)]

@@ -21,6 +21,12 @@ pub fn to_toml(scenario: &Scenario) -> String {
     file.workflow(scenario.workflow());
     file.line("\n# The outside world, as killpoint plays it.\n[sandbox]");
     file.entry("profile", scenario.sandbox.profile, "whose idempotency rules it follows");
+    if let Some(key) = &scenario.sandbox.key {
+        file.entry("key", key.to_string(), "where requests have their idempotency key");
+    }
+    if scenario.sandbox.key_age_ms > 0 {
+        file.entry("key_age", format_ms(scenario.sandbox.key_age_ms), "time that passes between two lives, for keys");
+    }
     if let Some(upstream) = &scenario.sandbox.upstream {
         file.entry("upstream", upstream, "the server that is asked instead");
     }

@@ -186,6 +186,8 @@ mod tests {
             profile: Profile::StripeV1,
             rules: Vec::new(),
             upstream: None,
+            key: None,
+            key_age_ms: 0,
             mcp_keys: false,
             ledger_path: world.ledger(),
             epoch: Instant::now(),

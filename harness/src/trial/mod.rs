@@ -175,6 +175,8 @@ fn sandbox_config(plan: &TrialPlan<'_>, world: &World) -> SandboxConfig {
     SandboxConfig {
         profile: plan.scenario.sandbox.profile,
         upstream: plan.scenario.sandbox.upstream.clone(),
+        key: plan.scenario.sandbox.key.clone(),
+        key_age_ms: plan.scenario.sandbox.key_age_ms,
         rules: rules.collect(),
         mcp_keys: plan.scenario.sandbox.mcp_keys,
         ledger_path: world.ledger(),

@@ -43,6 +43,7 @@ pub fn request(seq: u64, path: &str) -> Request {
         body: serde_json::json!({ "amount": "2900", "metadata": { "invoice": "inv_9" } }),
         body_sha256: String::new(),
         key: None,
+        key_at: None,
         fault: None,
         outcome: Outcome::Executed,
         status: 200,

@@ -42,6 +42,7 @@ pub(super) fn post(life: u32, path: &str, body: Value) -> Request {
         body,
         body_sha256: String::new(),
         key: None,
+        key_at: None,
         fault: None,
         outcome: Outcome::Executed,
         status: 200,

@@ -15,9 +15,11 @@ use std::time::Instant;
 
 use rusqlite::{Connection, params};
 
+use self::execute::Clock;
 pub(super) use self::execute::{Foreign, Reply};
 pub use self::picture::Picture;
 use super::error::SandboxError;
+use super::profile::Rules;
 use super::request::Arrived;
 use crate::model::fault::WireFault;
 use crate::model::ledger::{Outcome, Request};
@@ -27,6 +29,9 @@ use crate::model::limits;
 pub(super) struct Ledger {
     path: PathBuf,
     epoch: Instant,
+    pub(super) rules: &'static Rules,
+    /// How much older keys grow between two lives than the lives take, in microseconds.
+    key_age_us: u64,
     desk: Mutex<Desk>,
     /// The first thing that made the ledger less than the whole truth.
     trouble: Mutex<Option<String>>,
@@ -49,7 +54,7 @@ pub(super) struct Entry {
 
 impl Ledger {
     /// Opens or makes a ledger. No request of an earlier sandbox is under way any more, so its keys are free for repetition.
-    pub fn open(path: &Path, epoch: Instant) -> Result<Self, SandboxError> {
+    pub fn open(path: &Path, epoch: Instant, rules: &'static Rules, key_age_us: u64) -> Result<Self, SandboxError> {
         let open = || -> Result<Connection, rusqlite::Error> {
             let db = Connection::open(path)?;
             db.set_prepared_statement_cache_capacity(64);
@@ -62,7 +67,7 @@ impl Ledger {
         };
         let db = open().map_err(|source| SandboxError::Open { path: path.to_owned(), source })?;
         let desk = Mutex::new(Desk { db, life: 1, ordinals: HashMap::new(), pending: BTreeMap::new() });
-        Ok(Self { path: path.to_owned(), epoch, desk, trouble: Mutex::new(None) })
+        Ok(Self { path: path.to_owned(), epoch, rules, key_age_us, desk, trouble: Mutex::new(None) })
     }
 
     /// Microseconds since the start of the trial.
@@ -100,10 +105,22 @@ impl Ledger {
 
     /// Does what a request asks, under its key where it has one, and commits what came of it: all of it or nothing.
     pub fn execute(&self, seq: u64, arrived: &Arrived) -> Result<Reply, SandboxError> {
-        let now = self.now_us();
+        let now_us = self.now_us();
         let mut desk = self.lock();
         desk.pending.remove(&seq);
-        execute::execute(&mut desk.db, seq, arrived, now).map_err(|source| self.failed("write", source))
+        let clock = self.clock(now_us, desk.life);
+        execute::execute(&mut desk.db, seq, arrived, clock, self.rules).map_err(|source| self.failed("write", source))
+    }
+
+    /// Whether a request has a key that counts.
+    pub fn has_key(&self, arrived: &Arrived) -> bool {
+        matches!(self.rules.key_of(arrived), Ok(Some(_)))
+    }
+
+    /// The clocks in a life. Those of an earlier sandbox of the same trial went on in the same way.
+    fn clock(&self, now_us: u64, life: u32) -> Clock {
+        let slept_us = self.key_age_us.saturating_mul(u64::from(life.saturating_sub(1)));
+        Clock { now_us, key_us: now_us.saturating_add(slept_us) }
     }
 
     /// Another server has done what a request asks, or has not.

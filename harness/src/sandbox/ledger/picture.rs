@@ -5,7 +5,9 @@ use std::sync::Arc;
 use rusqlite::{Connection, MAIN_DB};
 
 use super::super::error::SandboxError;
+use super::super::profile::Rules;
 use super::super::request::Arrived;
+use super::execute::Clock;
 use super::{Ledger, execute};
 
 /// The ledger at an instant, as the bytes of a database file.
@@ -21,7 +23,7 @@ impl Ledger {
     /// Takes a picture. `but` is a request that is at the moment of its arrival: the picture is of the time before it is executed.
     pub fn picture(&self, but: Option<u64>) -> Result<Picture, SandboxError> {
         let failed = |source| SandboxError::Ledger { doing: "copy", path: self.path.clone(), source };
-        let (as_is, pending) = {
+        let (as_is, pending, life) = {
             let mut desk = self.lock();
             let pending: Vec<(u64, Arc<Arrived>)> = desk
                 .pending
@@ -29,15 +31,19 @@ impl Ledger {
                 .filter(|(seq, _)| Some(**seq) != but)
                 .map(|(seq, arrived)| (*seq, Arc::clone(arrived)))
                 .collect();
-            (desk.db.serialize(MAIN_DB).map_err(failed)?.to_vec(), pending)
+            (desk.db.serialize(MAIN_DB).map_err(failed)?.to_vec(), pending, desk.life)
         };
-        let settled = if pending.is_empty() { None } else { Some(settle(&as_is, &pending, self.now_us()).map_err(failed)?) };
+        let settled = if pending.is_empty() {
+            None
+        } else {
+            Some(settle(&as_is, &pending, self.clock(self.now_us(), life), self.rules).map_err(failed)?)
+        };
         Ok(Picture { as_is, settled })
     }
 }
 
 /// Executes what is pending in a copy that lives in memory.
-fn settle(bytes: &[u8], pending: &[(u64, Arc<Arrived>)], now_us: u64) -> Result<Vec<u8>, rusqlite::Error> {
+fn settle(bytes: &[u8], pending: &[(u64, Arc<Arrived>)], clock: Clock, rules: &Rules) -> Result<Vec<u8>, rusqlite::Error> {
     let mut bytes = bytes.to_vec();
     // A database in memory has no write-ahead log: bytes 18 and 19 of the header say which versions of the format read and write it
     // (sqlite.org/fileformat2.html, section 1.3), and 1 is the one without. The next one who opens the file sets its mode anew.
@@ -47,7 +53,7 @@ fn settle(bytes: &[u8], pending: &[(u64, Arc<Arrived>)], now_us: u64) -> Result<
     let mut db = Connection::open_in_memory()?;
     db.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)?;
     for (seq, arrived) in pending {
-        execute::execute(&mut db, *seq, arrived, now_us)?;
+        execute::execute(&mut db, *seq, arrived, clock, rules)?;
     }
     Ok(db.serialize(MAIN_DB)?.to_vec())
 }

@@ -50,8 +50,8 @@ pub(super) fn insert(
     now_us: u64,
 ) -> Result<u64, rusqlite::Error> {
     let mut insert = db.prepare_cached(
-        "INSERT INTO requests (life, effect, ordinal, method, path, query, headers, body, body_sha256, key, outcome, status, received_us)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 'received', 0, ?11)",
+        "INSERT INTO requests (life, effect, ordinal, method, path, query, headers, body, body_sha256, key, key_at, outcome, status, received_us)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, 'received', 0, ?12)",
     )?;
     let headers = serde_json::Value::from_iter(arrived.headers.clone()).to_string();
     insert.execute(params![
@@ -65,6 +65,7 @@ pub(super) fn insert(
         arrived.body.to_string(),
         arrived.body_sha256,
         arrived.key,
+        arrived.key_at,
         int(now_us)
     ])?;
     Ok(unsigned(db.last_insert_rowid()))
@@ -73,7 +74,7 @@ pub(super) fn insert(
 /// All rows, in order of arrival.
 pub(super) fn all(db: &Connection) -> Result<Vec<Request>, Fault> {
     let mut select = db.prepare_cached(
-        "SELECT seq, life, effect, ordinal, method, path, query, headers, body, body_sha256, key, fault, outcome, status, object,
+        "SELECT seq, life, effect, ordinal, method, path, query, headers, body, body_sha256, key, key_at, fault, outcome, status, object,
                 received_us, executed_us, answered_us FROM requests ORDER BY seq",
     )?;
     let mut rows = select.query([])?;
@@ -99,6 +100,7 @@ fn request(row: &Row<'_>) -> Result<Request, Fault> {
         body: json(row, seq, "body")?,
         body_sha256: row.get("body_sha256")?,
         key: row.get("key")?,
+        key_at: row.get("key_at")?,
         fault: row.get("fault")?,
         outcome: serde_json::from_value(outcome.into()).map_err(|_| Fault::Column { seq, column: "outcome" })?,
         status: row.get("status")?,

@@ -12,7 +12,8 @@ CREATE TABLE IF NOT EXISTS requests (
   headers TEXT NOT NULL,            -- JSON
   body TEXT NOT NULL,               -- JSON
   body_sha256 TEXT NOT NULL,
-  key TEXT,                         -- the Idempotency-Key header
+  key TEXT,                         -- the idempotency key
+  key_at TEXT,                      -- where it stands: header:NAME, body:PATH, argument:NAME
   fault TEXT,                       -- what was done to it on purpose
   outcome TEXT NOT NULL,            -- received, executed, replayed, conflict, mismatch, rejected, read
   status INTEGER NOT NULL,          -- 0: not answered

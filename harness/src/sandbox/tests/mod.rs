@@ -7,6 +7,8 @@ mod keys;
 mod mcp;
 mod moments;
 mod pictures;
+mod profiles;
+mod properties;
 mod proxy;
 mod wires;
 
@@ -84,6 +86,8 @@ fn config(folder: &tempfile::TempDir) -> SandboxConfig {
         profile: Profile::StripeV1,
         rules: vec![rule("charge", "POST", "/v1/charges"), rule("look", "GET", "/v1/charges/{id}")],
         upstream: None,
+        key: None,
+        key_age_ms: 0,
         mcp_keys: false,
         ledger_path: folder.path().join("ledger.db"),
         epoch: Instant::now(),

@@ -18,26 +18,6 @@ use crate::model::scenario::{CampaignSpec, ModeChoice, StepFailure, Strategy};
 const FAULTS_LATER: [&str; 3] = ["term", "stop", "power-cut"];
 
 impl Check<'_> {
-    /// A base URL: `http`, a host, and at most a path.
-    pub(super) fn upstream(&mut self, text: &Text) -> String {
-        let url = text.get_ref().trim_end_matches('/');
-        let parsed = url.parse::<http::Uri>().ok();
-        let is_base = parsed.as_ref().is_some_and(|uri| uri.host().is_some() && uri.query().is_none());
-        match parsed.as_ref().and_then(http::Uri::scheme_str) {
-            Some("http") if is_base => {}
-            Some("https") => {
-                let problem = Problem::at(text.span(), "a server behind TLS cannot be asked").label("expected `http://`");
-                self.report(problem.hint("put something that speaks plain HTTP in front of it"));
-            }
-            _ => {
-                let problem =
-                    Problem::at(text.span(), "this is not the base URL of a server").label("expected `http://HOST:PORT`");
-                self.report(problem.hint("such as `http://127.0.0.1:9000`"));
-            }
-        }
-        url.to_owned()
-    }
-
     pub(super) fn matrix(&mut self, matrix: Option<&Spanned<InOrder<Values>>>) -> Vec<(String, Vec<String>)> {
         let Some(matrix) = matrix else { return Vec::new() };
         if matrix.get_ref().0.is_empty() {

@@ -3,6 +3,7 @@
 
 mod campaign;
 mod promise;
+mod sandbox;
 mod workflow;
 
 use std::ops::{Range, RangeInclusive};
@@ -14,7 +15,7 @@ use super::diagnostics::{Problem, did_you_mean};
 use super::file::ScenarioFile;
 use super::placeholder::{self, Piece, PlaceholderError};
 use super::value::{Number, Text};
-use crate::model::scenario::{SandboxSpec, Scenario};
+use crate::model::scenario::Scenario;
 
 /// The scenario a file describes, or everything that is wrong with it. `base` is what `dir` is relative to.
 pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Scenario, Vec<Problem>> {
@@ -28,15 +29,13 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     let scope = check.word(file.scope.as_ref(), "scope", &["power-loss", "lost-response"]);
     let matrix = check.matrix(file.matrix.as_ref());
     let workflow = check.workflow(file.workflow.get_ref(), base);
-    let profile = check.word(file.sandbox.profile.as_ref(), "profile", &["stripe-v2", "ietf", "acp", "success-only"]);
-    let upstream = file.sandbox.upstream.as_ref().map(|upstream| check.upstream(upstream));
+    let sandbox = check.sandbox(&file.sandbox);
     let promises = check.promises(&file.promise.0);
     let campaign = check.campaign(&file.campaign);
     check.unused_matrix();
     if !check.problems.is_empty() {
         return Err(check.problems);
     }
-    let sandbox = SandboxSpec { profile, upstream, mcp_keys: file.sandbox.mcp_keys };
     Ok(Scenario { name: file.name.get_ref().clone(), scope, roles: vec![workflow], sandbox, promises, matrix, campaign })
 }
 

@@ -109,7 +109,7 @@ impl Check<'_> {
     }
 
     /// Checks a JSONPath against RFC 9535.
-    fn json_path(&mut self, path: &Text) {
+    pub(super) fn json_path(&mut self, path: &Text) {
         let Err(error) = serde_json_path::JsonPath::parse(path.get_ref()) else { return };
         let text = path.get_ref();
         let start = text.char_indices().map(|(at, _)| at).nth(error.position().saturating_sub(1)).unwrap_or(text.len());

@@ -52,13 +52,13 @@ impl Check<'_> {
 
     fn limits(&mut self, file: &WorkflowFile, role: &mut Role) {
         if let Some(time) = &file.life_timeout {
-            role.life_timeout_ms = self.time(time, "life_timeout", 1);
+            role.life_timeout_ms = self.time(time, "life_timeout", 1, LIFE_TIMEOUT_MAX_MS);
         }
         if let Some(time) = &file.drain {
-            role.drain_ms = self.time(time, "drain", 0);
+            role.drain_ms = self.time(time, "drain", 0, LIFE_TIMEOUT_MAX_MS);
         }
         if let Some(time) = &file.linger {
-            role.linger_ms = self.time(time, "linger", 0);
+            role.linger_ms = self.time(time, "linger", 0, LIFE_TIMEOUT_MAX_MS);
         }
         match &file.lives_max {
             Some(number) if *number.get_ref() == 1 => {
@@ -186,13 +186,13 @@ impl Check<'_> {
         text.get_ref().clone()
     }
 
-    fn time(&mut self, time: &Spanned<Scalar>, key: &str, least_ms: u64) -> u64 {
+    pub(super) fn time(&mut self, time: &Spanned<Scalar>, key: &str, least_ms: u64, most_ms: u64) -> u64 {
         let Scalar { text, quoted } = time.get_ref();
         let expected = "expected a whole number with `ms`, `s`, `m` or `h`, in quotes";
         let hint = match duration::parse_ms(text) {
-            Ok(ms) if *quoted && (least_ms..=LIFE_TIMEOUT_MAX_MS).contains(&ms) => return ms,
+            Ok(ms) if *quoted && (least_ms..=most_ms).contains(&ms) => return ms,
             Ok(ms) if ms < least_ms => format!("a life needs some time: `{key} = \"30s\"`"),
-            Ok(_) | Err(DurationError::TooLong) => format!("at most {}", duration::format_ms(LIFE_TIMEOUT_MAX_MS)),
+            Ok(_) | Err(DurationError::TooLong) => format!("at most {}", duration::format_ms(most_ms)),
             Err(DurationError::NoUnit) => format!("`{key} = \"{text}s\"` for seconds, `{key} = \"{text}ms\"` for milliseconds"),
             Err(DurationError::Malformed) => format!("such as `{key} = \"30s\"` or `{key} = \"1500ms\"`"),
         };
