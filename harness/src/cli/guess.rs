@@ -48,7 +48,8 @@ fn promise(name: String, endpoint: Endpoint, requests: &[&Request]) -> Promise {
         None => (IntentSource::Auto, Count::exactly(1), BTreeMap::new()),
     };
     let has_amount = requests.iter().all(|request| request.body.get("amount").and_then(scalar).is_some());
-    Promise { name, endpoint, intent, count, counts, amount: has_amount.then(|| "$.amount".to_owned()) }
+    let amount = has_amount.then(|| "$.amount".to_owned());
+    Promise { intent, count, counts, amount, ..Promise::once(name, endpoint) }
 }
 
 /// The endpoint of a request; a segment that looks like an id stands for any.

@@ -72,10 +72,24 @@ pub struct Trial {
     pub schedule: Schedule,
     /// Its lives, in order.
     pub lives: Vec<Life>,
-    /// Its ledger.
+    /// Its ledger, and behind it what was found in the world when the last life was over.
     pub ledger: Vec<Request>,
     /// Why it ended as it did.
     pub end: TrialEnd,
+    /// Promises whose effects could not be read when the last life was over.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
+}
+
+/// A promise whose effects are no requests and could not be read when the last life was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The promise, by name.
+    pub promise: String,
+    /// Why they could not be read, as a sentence.
+    pub reason: String,
+    /// Whether there cannot be any, because the file or the table is not there. Else nobody knows.
+    pub is_absent: bool,
 }
 
 /// Why a trial ended.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::intent::{self, Unreadable};
 use super::volatile::Mask;
 use crate::model::ledger::Request;
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Count, Endpoint, Promise};
 
 /// What a trial is measured against. See [`expect`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,14 +178,7 @@ fn make_up(ledger: &[Request]) -> Vec<Promise> {
     for request in effects {
         match promises.iter_mut().find(|promise| promise.name == request.effect) {
             Some(promise) => promise.endpoint.path = open_segments(&promise.endpoint.path, &request.path),
-            None => promises.push(Promise {
-                name: request.effect.clone(),
-                endpoint: Endpoint { method: request.method.clone(), path: request.path.clone() },
-                intent: IntentSource::Auto,
-                count: Count::exactly(1),
-                counts: BTreeMap::new(),
-                amount: None,
-            }),
+            None => promises.push(Promise::once(&request.effect, Endpoint::new(&request.method, &request.path))),
         }
     }
     promises

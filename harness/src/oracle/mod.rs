@@ -30,7 +30,7 @@ pub use expectation::{Expectation, expect};
 use expectation::Shown;
 
 use crate::model::life::{Trial, TrialEnd};
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Count, Endpoint, Promise};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 use case::{Case, Docket, Opinion, Phase, named, quoted};
 
@@ -192,14 +192,9 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
 
 /// What there is to object to in a trial that has no intent to judge.
 fn whole_trial(expectation: &Expectation, trial: &Trial, phase: Phase, spoiled: Option<String>) -> Option<Judgement> {
-    let nobody = Promise {
-        name: expectation.promises().first().map_or(NO_PROMISE, |promise| &promise.name).to_owned(),
-        endpoint: Endpoint { method: String::new(), path: String::new() },
-        intent: IntentSource::Auto,
-        count: Count { at_least: 0, at_most: None },
-        counts: BTreeMap::new(),
-        amount: None,
-    };
+    let name = expectation.promises().first().map_or(NO_PROMISE, |promise| &promise.name);
+    let count = Count { at_least: 0, at_most: None };
+    let nobody = Promise { count, ..Promise::once(name, Endpoint::new("", "")) };
     let shown = Shown::default();
     let docket = Docket::empty(&nobody, &shown);
     let case = Case {

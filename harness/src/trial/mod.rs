@@ -9,10 +9,12 @@ mod keeper;
 mod layout;
 mod life;
 mod naming;
+mod reconcile;
 mod recorder;
 #[cfg(test)]
 mod tests;
 mod visit;
+mod witness;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -159,9 +161,10 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     if !drain(role, &sandbox, &lives).await {
         end = unsettled();
     }
-    let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
+    let mut ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
+    let gaps = witness::hear(&stage, &lives, &mut ledger).await;
     sandbox.stop().await;
-    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, first })
+    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end, gaps }, first })
 }
 
 /// The sandbox of a trial: its ledger goes on where the one of the lives before has ended.
@@ -239,18 +242,20 @@ impl<'a> Stage<'a> {
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
             let target = steps.get(lives.len()).map(|step| step.point.clone());
-            let (life, recorder, is_settled) = self.live(number, target, keeper, interrupt).await?;
+            let command = if number == 1 { ("start", &*self.role.start) } else { ("resume", &*self.role.resume) };
+            let (life, recorder, is_settled) = self.live(number, target, command, keeper, interrupt).await?;
             if lives.len() == self.plan.past.len() {
                 first = self.recording(&recorder);
             }
             let end = if is_settled { self.after(&life, lives.len() < steps.len()) } else { Some(unsettled()) };
             lives.push(life);
+            let end = end.or_else(|| {
+                let reason = || format!("not done after {number} lives; the last one {}", last_words(&lives));
+                (number >= self.role.lives_max).then(|| TrialEnd::Stuck { reason: reason() })
+            });
             if let Some(end) = end {
+                let end = self.reconcile(&mut lives, end, keeper, interrupt).await?;
                 return Ok((lives, end, first));
-            }
-            if number >= self.role.lives_max {
-                let reason = format!("not done after {number} lives; the last one {}", last_words(&lives));
-                return Ok((lives, TrialEnd::Stuck { reason }, first));
             }
         }
     }
@@ -259,10 +264,10 @@ impl<'a> Stage<'a> {
         &self,
         number: u32,
         target: Option<Point>,
+        (what, argv): (&'static str, &[String]),
         keeper: &Keeper,
         interrupt: &Interrupt,
     ) -> Result<(Life, Arc<Recorder>, bool), TrialError> {
-        let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
         let layout = &self.enclosure.layout;
         let outside = |path: &Path| layout.outside(path);
         let command =

@@ -13,14 +13,8 @@ use crate::oracle::{Expectation, expect, judge, judge_baseline};
 
 /// `charge`: `POST /v1/charges`, intent `$.metadata.invoice`, exactly one.
 pub(super) fn charges() -> Promise {
-    Promise {
-        name: "charge".to_owned(),
-        endpoint: Endpoint { method: "POST".to_owned(), path: "/v1/charges".to_owned() },
-        intent: IntentSource::Body("$.metadata.invoice".to_owned()),
-        count: Count::exactly(1),
-        counts: BTreeMap::new(),
-        amount: None,
-    }
+    let intent = IntentSource::Body("$.metadata.invoice".to_owned());
+    Promise { intent, ..Promise::once("charge", Endpoint::new("POST", "/v1/charges")) }
 }
 
 /// The same with the amount promised.
@@ -104,7 +98,7 @@ pub(super) fn trial_of(ends: &[LifeEnd], end: TrialEnd, requests: impl IntoItera
         output_tail: vec!["starting".to_owned(), format!("last words of life {}", index + 1), " ".to_owned()],
     };
     let lives = ends.iter().enumerate().map(life).collect();
-    Trial { schedule: Schedule::default(), lives, ledger: ledger(requests), end }
+    Trial { schedule: Schedule::default(), lives, ledger: ledger(requests), end, gaps: Vec::new() }
 }
 
 /// One life killed, one that is done.

@@ -2,6 +2,7 @@
 //! One file per section of the scenario.
 
 mod campaign;
+mod effect;
 mod promise;
 mod workflow;
 
