@@ -63,6 +63,9 @@ pub struct Life {
     pub notices: Vec<Notice>,
     /// The last lines of its output.
     pub output_tail: Vec<String>,
+    /// Whether it was the command `reconcile`, which is run after the last life of the workflow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reconciles: bool,
 }
 
 /// One schedule carried out: its lives and its ledger.

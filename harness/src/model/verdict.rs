@@ -97,6 +97,8 @@ pub enum Cause {
     NotRetried,
     /// The repeated requests do not ask for the same thing.
     RequestChanged,
+    /// What was written twice is no request, and nothing where it stands refuses the second one.
+    NotUnique,
     /// A resumed life exits with an error on every try.
     ResumeFails,
     /// A resumed life does not end.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::intent::{self, Unreadable};
+use super::net::Returns;
 use super::volatile::Mask;
 use crate::model::ledger::Request;
 use crate::model::promise::{Count, Endpoint, Promise};
@@ -98,8 +99,15 @@ impl Expectation {
         })
     }
 
+    /// The promise whose effects count in the end for another one.
+    pub(super) fn reconciler(&self, promise: &Promise) -> Option<usize> {
+        let by = promise.reconciled_by.as_ref()?;
+        self.promises.iter().position(|own| own.name == *by)
+    }
+
     fn effects_of<'a>(&self, index: usize, ledger: &'a [Request]) -> Vec<&'a Request> {
-        let own = |request: &&Request| request.had_effect() && self.promise_of(request) == Some(index);
+        let returns = Returns::find(&self.promises[index], ledger);
+        let own = |request: &&Request| returns.stands(request) && self.promise_of(request) == Some(index);
         let mut effects: Vec<&Request> = ledger.iter().filter(own).collect();
         effects.sort_by_key(|request| request.seq);
         effects

@@ -15,7 +15,9 @@ mod count;
 mod expectation;
 mod intent;
 mod key;
+mod net;
 mod progress;
+mod settled;
 mod validity;
 mod volatile;
 
@@ -29,10 +31,11 @@ pub use expectation::{Expectation, expect};
 
 use expectation::Shown;
 
-use crate::model::life::{Trial, TrialEnd};
+use crate::model::life::{Gap, Trial, TrialEnd};
 use crate::model::promise::{Count, Endpoint, Promise};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 use case::{Case, Docket, Opinion, Phase, named, quoted};
+use settled::Settled;
 
 type Oracle = fn(&Case<'_>) -> Option<Opinion>;
 
@@ -83,6 +86,11 @@ fn judge_with(oracles: &[(&str, Oracle)], expectation: &Expectation, trial: &Tri
     let mut judgements = Vec::new();
     for (index, promise) in expectation.promises().iter().enumerate() {
         let docket = Docket::gather(expectation, index, &trial.ledger);
+        let by = expectation.reconciler(promise).map(|by| Docket::gather(expectation, by, &trial.ledger));
+        let gaps: Vec<&Gap> = trial.gaps.iter().filter(|gap| is_gap_of(gap, promise)).collect();
+        // What is not there was not done; what cannot be read may have been. A clean run must show that it can be read.
+        let blind = gaps.iter().find(|gap| !gap.is_absent || phase == Phase::Clean).map(|gap| gap.reason.clone());
+        let spoiled = spoiled.clone().or_else(|| blind.clone());
         for (intent, requests) in docket.judged() {
             let case = Case {
                 docket: &docket,
@@ -91,14 +99,21 @@ fn judge_with(oracles: &[(&str, Oracle)], expectation: &Expectation, trial: &Tri
                 expected: promise.counts.get(intent).copied().unwrap_or(promise.count),
                 known: docket.known(intent),
                 requests,
+                settled: by.as_ref().map(|by| Settled::of(by, intent)),
                 trial,
                 phase,
                 accept_declared_unknown: expectation.accept_declared_unknown,
             };
-            judgements.push(judge_case(oracles, &case, spoiled.as_deref()));
+            let mut judgement = judge_case(oracles, &case, spoiled.as_deref());
+            let absent = gaps.iter().filter(|gap| gap.is_absent && !judgement.evidence.contains(&gap.reason));
+            let absent: Vec<String> = absent.map(|gap| gap.reason.clone()).collect();
+            judgement.evidence.extend(absent);
+            judgements.push(judgement);
         }
         judgements.extend(unreadable(&docket));
-        if phase == Phase::Clean {
+        if let Some(reason) = blind.filter(|_| docket.judged().next().is_none()) {
+            judgements.push(unseeable(promise, reason));
+        } else if phase == Phase::Clean {
             judgements.extend(unseen(&docket, trial));
         }
     }
@@ -124,6 +139,10 @@ fn judge_case(oracles: &[(&str, Oracle)], case: &Case<'_>, spoiled: Option<&str>
         if !evidence.contains(&fact) {
             evidence.push(fact);
         }
+    }
+    evidence.extend(case.given_back());
+    if let Some(settled) = case.settled.as_ref().filter(|_| verdict == Verdict::Once && case.wire() != case.observed()) {
+        evidence.push(settled::summary(case, settled));
     }
     if verdict == Verdict::Once && case.known.is_none() && case.phase == Phase::Injured {
         evidence.extend(news(case));
@@ -162,6 +181,24 @@ fn unreadable(docket: &Docket<'_>) -> Option<Judgement> {
     })
 }
 
+/// Whether effects that a promise is measured by could not be read.
+fn is_gap_of(gap: &Gap, promise: &Promise) -> bool {
+    gap.promise == promise.name || Some(&gap.promise) == promise.reconciled_by.as_ref()
+}
+
+/// The answer for a promise whose effects cannot be read, where no intent of it is known.
+fn unseeable(promise: &Promise, reason: String) -> Judgement {
+    Judgement {
+        promise: promise.name.clone(),
+        intent: NO_INTENT.to_owned(),
+        verdict: Verdict::Unknown,
+        expected: promise.count.to_string(),
+        observed: 0,
+        cause: None,
+        evidence: vec![reason],
+    }
+}
+
 /// A promise of at least one effect of which the clean run has none.
 fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
     let promise = docket.promise;
@@ -170,7 +207,7 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
         return None;
     }
     let others: BTreeSet<String> =
-        trial.ledger.iter().filter(|r| r.had_effect()).map(|r| format!("{} {}", r.method, r.path)).take(5).collect();
+        trial.ledger.iter().filter(|r| r.had_effect()).map(|r| Endpoint::new(&r.method, &r.path).to_string()).take(5).collect();
     let mut evidence = vec![format!("no effect of the clean run matches {}", promise.endpoint)];
     if !others.is_empty() {
         evidence.push(format!("effects were asked for by {}", others.into_iter().collect::<Vec<_>>().join(", ")));
@@ -204,6 +241,7 @@ fn whole_trial(expectation: &Expectation, trial: &Trial, phase: Phase, spoiled: 
         expected: nobody.count,
         known: None,
         requests: &[],
+        settled: None,
         trial,
         phase,
         accept_declared_unknown: expectation.accept_declared_unknown,

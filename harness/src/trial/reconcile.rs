@@ -22,7 +22,7 @@ impl Stage<'_> {
         let command = ("reconcile", self.role.reconcile.as_slice());
         let (life, _, is_settled) = self.live(number, None, command, keeper, interrupt).await?;
         let after = if is_settled { self.after(&life, false) } else { Some(unsettled()) };
-        lives.push(life);
+        lives.push(Life { reconciles: true, ..life });
         Ok(match (after, end) {
             (Some(TrialEnd::Done | TrialEnd::DeclaredUnknown), end @ TrialEnd::Stuck { .. }) => end,
             (Some(after), _) => after,

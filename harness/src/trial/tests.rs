@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::model::ledger::Outcome;
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Endpoint, IntentSource, Promise};
 use crate::scenario::from_command;
 use crate::state::Worlds;
 

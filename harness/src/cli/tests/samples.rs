@@ -26,6 +26,7 @@ pub fn life(number: u32) -> Life {
         processes: 1,
         notices: vec![],
         output_tail: vec![],
+        reconciles: false,
     }
 }
 

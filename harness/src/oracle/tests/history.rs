@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::model::ledger::{Outcome, Request};
 use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Endpoint, IntentSource, Promise};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Judgement, Verdict};
 use crate::oracle::{Expectation, expect, judge, judge_baseline};
@@ -96,6 +96,7 @@ pub(super) fn trial_of(ends: &[LifeEnd], end: TrialEnd, requests: impl IntoItera
         processes: 1,
         notices: Vec::new(),
         output_tail: vec!["starting".to_owned(), format!("last words of life {}", index + 1), " ".to_owned()],
+        reconciles: false,
     };
     let lives = ends.iter().enumerate().map(life).collect();
     Trial { schedule: Schedule::default(), lives, ledger: ledger(requests), end, gaps: Vec::new() }

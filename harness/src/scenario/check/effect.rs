@@ -177,7 +177,7 @@ impl Check<'_> {
         self.report(problem.hint(hint));
     }
 
-    /// The promise whose effects count in the end must be there.
+    /// The promise whose effects count in the end must be there, and both must name their intents alike.
     pub(super) fn reconcilers(&mut self, files: &[Spanned<PromiseFile>]) {
         let names: Vec<&str> = files.iter().map(|file| file.get_ref().name.get_ref().as_str()).collect();
         for file in files.iter().map(Spanned::get_ref) {
@@ -190,6 +190,13 @@ impl Check<'_> {
                 let problem = Problem::at(by.span(), format!("there is no promise `{by_name}`"));
                 let close = did_you_mean(by_name, names.iter().copied().filter(|name| name != own));
                 self.report(problem.label("expected the name of another promise").maybe_hint(close).hint(RECONCILED));
+            } else {
+                let both = files.iter().map(Spanned::get_ref).filter(|file| [own, by_name].contains(&file.name.get_ref()));
+                for other in both.filter(|file| file.intent.is_none()) {
+                    let problem = Problem::at(other.name.span(), format!("`{}` has no `intent`", other.name.get_ref()));
+                    let problem = problem.label("its effects cannot be told apart by a name").other(by.span(), "reconciled here");
+                    self.report(problem.hint("say in both promises where an intent's name stands: `intent = \"$.invoice\"`"));
+                }
             }
         }
     }
