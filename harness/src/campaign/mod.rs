@@ -2,6 +2,7 @@
 //!
 //! A run is one campaign for each cell of a scenario's matrix. Everything that happens is told as an [`Event`].
 
+mod allowances;
 mod assemble;
 mod baseline;
 mod confirm;

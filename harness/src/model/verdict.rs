@@ -120,6 +120,9 @@ pub struct Judgement {
     pub expected: String,
     /// How many there were.
     pub observed: u32,
+    /// How many there were before some were given back or reconciled, where that is another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_the_way: Option<u32>,
     /// Why, where the promise was not kept.
     pub cause: Option<Cause>,
     /// The facts the cause rests on, one sentence each (the keys side by side, the exit codes).

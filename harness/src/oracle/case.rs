@@ -149,6 +149,11 @@ impl<'a> Case<'a> {
         u32::try_from(self.effects().len()).unwrap_or(u32::MAX)
     }
 
+    /// How many there were, those that were given back as well.
+    pub(super) fn gross(&self) -> u32 {
+        u32::try_from(self.requests.iter().filter(|request| request.had_effect()).count()).unwrap_or(u32::MAX)
+    }
+
     /// How many effects count: those in the end, where another promise says that and there were enough on the way.
     pub(super) fn observed(&self) -> u32 {
         let wire = self.wire();

@@ -149,7 +149,8 @@ fn judge_case(oracles: &[(&str, Oracle)], case: &Case<'_>, spoiled: Option<&str>
     }
     let (promise, intent) = (case.promise.name.clone(), case.intent.to_owned());
     let expected = if case.is_foreign() { "none".to_owned() } else { case.expected.to_string() };
-    Judgement { promise, intent, verdict, expected, observed: case.observed(), cause, evidence }
+    let on_the_way = Some(case.gross()).filter(|all| *all != case.observed());
+    Judgement { promise, intent, verdict, expected, observed: case.observed(), on_the_way, cause, evidence }
 }
 
 /// Asks one oracle; a panic becomes an answer that is not a pass.
@@ -176,6 +177,7 @@ fn unreadable(docket: &Docket<'_>) -> Option<Judgement> {
         verdict: Verdict::Unknown,
         expected: docket.promise.count.to_string(),
         observed: u32::try_from(evidence.len()).unwrap_or(u32::MAX),
+        on_the_way: None,
         cause: None,
         evidence,
     })
@@ -194,6 +196,7 @@ fn unseeable(promise: &Promise, reason: String) -> Judgement {
         verdict: Verdict::Unknown,
         expected: promise.count.to_string(),
         observed: 0,
+        on_the_way: None,
         cause: None,
         evidence: vec![reason],
     }
@@ -222,6 +225,7 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
         verdict: Verdict::Lost,
         expected: promise.count.to_string(),
         observed: 0,
+        on_the_way: None,
         cause: Some(Cause::Unexplained),
         evidence,
     })

@@ -34,7 +34,10 @@ pub(super) fn judge(case: &Case<'_>, settled: &Settled<'_>) -> Option<Opinion> {
     let verdict = if expected.at_most.is_some_and(|most| count > most) {
         Verdict::Duplicated
     } else if count < expected.at_least && settled.unreadable > 0 {
-        let fact = format!("{} effect(s) of {} have no readable intent; this one may be among them", settled.unreadable, settled.by.name);
+        let fact = format!(
+            "{} effect(s) of {} have no readable intent; this one may be among them",
+            settled.unreadable, settled.by.name
+        );
         return Some(Opinion::new(Verdict::Unknown, [fact]));
     } else if count < expected.at_least {
         Verdict::Lost

@@ -202,7 +202,9 @@ pub fn needs(role: &Role, cache: Option<&Path>, cell: &[(String, String)]) -> Ve
     let texts: Vec<&String> = words.chain(role.env.iter().map(|(_, value)| value)).collect();
     needs.extend(texts.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
     // The first word may be a path from the working directory.
-    needs.extend([&role.start, &role.resume, &role.reconcile].into_iter().filter_map(|command| Some(role.dir.join(command.first()?))));
+    needs.extend(
+        [&role.start, &role.resume, &role.reconcile].into_iter().filter_map(|command| Some(role.dir.join(command.first()?))),
+    );
     let is_of_tmp = |name: &OsString| ["TMPDIR", "TMP", "TEMP"].iter().any(|own| name == own);
     let inherited =
         std::env::vars_os().filter(|(name, _)| !is_of_tmp(name)).map(|(_, value)| value.to_string_lossy().into_owned());

@@ -33,6 +33,7 @@ fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
         verdict,
         expected: "exactly 1".to_owned(),
         observed: 2,
+        on_the_way: None,
         cause,
         evidence: vec![format!("evidence of {intent}")],
     }

@@ -49,7 +49,10 @@ fn two_charges_of_which_one_was_refunded_are_once_and_both_are_named() {
     let trial = resumed([made(1, "ch_1"), made(2, "ch_2"), refund(2, json!({"charge": "ch_2"}))]);
     let judgement = only(&expectation, &trial);
     assert_eq!((judgement.verdict, judgement.observed), (Verdict::Once, 1));
-    assert_says(&judgement, &["2 effect(s), 1 after what was given back", "request 2 of life 2", "`ch_2`", "request 3 of life 2"]);
+    assert_says(
+        &judgement,
+        &["2 effect(s), 1 after what was given back", "request 2 of life 2", "`ch_2`", "request 3 of life 2"],
+    );
     let gross = only(&one_charge(), &resumed([made(1, "ch_1"), made(2, "ch_2")]));
     assert_eq!(gross.verdict, Verdict::Duplicated);
 }

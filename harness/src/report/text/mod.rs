@@ -9,7 +9,7 @@ mod scope;
 mod states;
 mod strip;
 
-use crate::model::report::{Mode, PointCounts, Report, RunVerdict};
+use crate::model::report::{Allowance, Mode, PointCounts, Report, RunVerdict};
 use crate::model::verdict::Judgement;
 
 use super::words;
@@ -99,16 +99,44 @@ fn shown_clean(report: &Report) -> String {
     kept.sort();
     kept.dedup();
     let kept = kept.join(", ");
+    let but = allowed(report);
     match report.mode {
-        Mode::Kill => format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.", reached_all(&report.points)),
+        Mode::Kill => {
+            format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.{but}", reached_all(&report.points))
+        }
         Mode::Image => {
             let states = words::counted(report.states.distinct, "distinct state");
             format!(
-                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.",
+                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.{but}",
                 reached_all(&report.points)
             )
         }
     }
+}
+
+/// What was accepted besides the promised number, one sentence for each; with a space before it.
+fn allowed(report: &Report) -> String {
+    let mut text = String::new();
+    for cell in &report.cells {
+        let of = if cell.cell.is_empty() { String::new() } else { format!(" of {}", cell.cell.join(" ")) };
+        for Allowance { promise, declared_unknown, surplus, most } in &cell.allowances {
+            if *declared_unknown > 0 {
+                let points = words::counted(*declared_unknown, "point");
+                text += &format!(
+                    " But after {points}{of} the workflow said that it does not know whether {promise} happened, and ended; the \
+                     scenario accepts that."
+                );
+            }
+            if *surplus > 0 {
+                let points = words::counted(*surplus, "point");
+                text += &format!(
+                    " After {points}{of} there were more of {promise} on the way, up to {most}; what was given back or reconciled \
+                     afterwards made it right."
+                );
+            }
+        }
+    }
+    text
 }
 
 /// `charge exactly 1 per intent`.

@@ -207,7 +207,9 @@ const RECONCILED: &str = "what is true in the end is a promise of its own, such 
 fn alone(word: &str) -> &'static str {
     match word {
         "mail" => "which mail is meant says its intent: `effect = \"mail\"`, `intent = \"header:x-template\"`",
-        "rows" => "the query has a key of its own: `effect = \"rows\"`, `database = \"{state}/app.db\"`, `query = \"SELECT ...\"`",
+        "rows" => {
+            "the query has a key of its own: `effect = \"rows\"`, `database = \"{state}/app.db\"`, `query = \"SELECT ...\"`"
+        }
         _ => "the file has a key of its own: `effect = \"lines\"`, `file = \"{state}/outbox.jsonl\"`",
     }
 }

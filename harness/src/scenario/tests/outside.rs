@@ -53,17 +53,18 @@ fn each_kind_of_effect_arrives_in_the_model_and_is_written_back() {
     let endpoints: Vec<Endpoint> = scenario.promises.iter().map(|promise| promise.endpoint.clone()).collect();
     let expected = [("ROWS", "/payout"), ("LINES", "/booked"), ("MCP", "/create_charge"), ("MAIL", "/")];
     assert_eq!(endpoints, expected.map(|(method, path)| Endpoint::new(method, path)));
-    let rows = Source::Rows {
-        database: "{state}/{matrix.mode}.db".to_owned(),
-        query: "SELECT invoice, amount FROM payouts".to_owned(),
-    };
+    let rows =
+        Source::Rows { database: "{state}/{matrix.mode}.db".to_owned(), query: "SELECT invoice, amount FROM payouts".to_owned() };
     assert_eq!(scenario.promises[0].source, Some(rows));
     assert_eq!(scenario.promises[1].source, Some(Source::Lines { file: "{state}/outbox.jsonl".to_owned() }));
     assert_eq!(scenario.promises[2].net_of, Some(Endpoint::new("MCP", "/create_refund")));
     assert_eq!(scenario.promises[2].reconciled_by.as_deref(), Some("booked"));
     assert_eq!(scenario.workflow().reconcile, ["./pay", "--reconcile", "{state}"]);
     let written = to_toml(&scenario);
-    assert_eq!(parse(&written, "written.toml", Path::new("/base")).unwrap_or_else(|error| panic!("{written}\n{error}")), scenario);
+    assert_eq!(
+        parse(&written, "written.toml", Path::new("/base")).unwrap_or_else(|error| panic!("{written}\n{error}")),
+        scenario
+    );
 }
 
 /// One test per broken scenario.

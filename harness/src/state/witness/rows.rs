@@ -194,7 +194,8 @@ mod tests {
 
     #[test]
     fn a_query_that_writes_or_that_names_a_column_twice_gives_no_rows() {
-        let (_folder, path, db) = database("CREATE TABLE payouts (invoice TEXT, amount INTEGER); INSERT INTO payouts VALUES ('a', 1);");
+        let (_folder, path, db) =
+            database("CREATE TABLE payouts (invoice TEXT, amount INTEGER); INSERT INTO payouts VALUES ('a', 1);");
         for query in ["DELETE FROM payouts RETURNING invoice", "SELECT invoice, amount AS invoice FROM payouts"] {
             assert!(matches!(rows(&path, "app.db", query), Err(Unread::Unreadable(_))), "{query}");
         }
