@@ -31,3 +31,24 @@ pub fn of(records: &[TrialRecord]) -> Vec<Allowance> {
     allowances.retain(|allowance| allowance.declared_unknown > 0 || allowance.surplus > 0);
     allowances
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::campaign::findings::tests::{judged, record};
+
+    fn kept(verdict: Verdict, observed: u32, on_the_way: Option<u32>) -> Judgement {
+        Judgement { observed, on_the_way, ..judged("inv_9", verdict, None) }
+    }
+
+    #[test]
+    fn points_are_counted_once_and_what_was_not_needed_is_not_told() {
+        let plain = record(1, vec![kept(Verdict::Once, 1, None)]);
+        let surplus = |point, all| record(point, vec![kept(Verdict::Once, 1, Some(all)), kept(Verdict::Once, 1, Some(all))]);
+        let asks = record(4, vec![kept(Verdict::DeclaredUnknown, 0, None)]);
+        let broken = record(5, vec![kept(Verdict::Duplicated, 2, Some(7))]);
+        assert_eq!(of(&[plain.clone(), broken.clone()]), []);
+        let expected = Allowance { promise: "charge".to_owned(), declared_unknown: 1, surplus: 2, most: 3 };
+        assert_eq!(of(&[plain, surplus(2, 2), surplus(3, 3), asks, broken]), [expected]);
+    }
+}

@@ -30,7 +30,8 @@ fn more(case: &Case<'_>) -> Opinion {
     if let Some(opinion) = loose(case) {
         return opinion;
     }
-    let mut evidence: Vec<String> = effects.iter().map(|effect| format!("{} had an effect", named(effect))).collect();
+    let did = if case.promise.endpoint.is_request() { "had an effect" } else { "is for it" };
+    let mut evidence: Vec<String> = effects.iter().map(|effect| format!("{} {did}", named(effect))).collect();
     let difference = if case.promise.amount.is_some() {
         let amounts: Vec<String> =
             effects.iter().map(|effect| amount_of(case.promise, effect).unwrap_or_else(|_| "none".to_owned())).collect();

@@ -1,5 +1,7 @@
 //! Trials of a small Python workflow: that a kill lands at each moment of a request, and that nothing runs past it.
 
+mod outside;
+
 use std::path::Path;
 
 use super::*;

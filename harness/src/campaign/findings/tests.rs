@@ -26,7 +26,7 @@ fn census(points: usize) -> Census {
     Census { points: (0..points).map(point).collect(), window_start: Some(0) }
 }
 
-fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
+pub(in crate::campaign) fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
     Judgement {
         promise: "charge".to_owned(),
         intent: intent.to_owned(),
@@ -39,7 +39,7 @@ fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
     }
 }
 
-fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
+pub(in crate::campaign) fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
     TrialRecord {
         cell: 0,
         trial: point as u64,

@@ -102,7 +102,7 @@ fn two_rows_for_one_intent_are_duplicated_because_nothing_refused_the_second() {
     let expectation = after(payouts(), [row(1, "inv_9")]);
     let judgement = only(&expectation, &resumed([row(1, "inv_9"), row(2, "inv_9")]));
     assert_eq!((judgement.verdict, judgement.cause), (Verdict::Duplicated, Some(Cause::NotUnique)));
-    assert_says(&judgement, &["row 2 of `payout` had an effect"]);
+    assert_says(&judgement, &["row 2 of `payout` is for it"]);
     assert!(!judgement.evidence.iter().any(|fact| fact.contains("key")), "{:?}", judgement.evidence);
     assert_eq!(only(&expectation, &resumed([row(1, "inv_9")])).verdict, Verdict::Once);
 }
@@ -220,4 +220,20 @@ fn without_promises_mails_and_calls_of_tools_are_promised_as_they_are_seen() {
     assert_eq!(all(&twice), [Verdict::Duplicated, Verdict::Duplicated]);
     let lost = resumed([mail(1, &id(3), "receipt")]);
     assert_eq!(all(&lost), [Verdict::Once, Verdict::Lost]);
+}
+
+#[test]
+fn the_key_of_a_mail_or_of_a_call_is_no_part_of_what_it_asks_for() {
+    let mails = Promise { intent: IntentSource::Body("$.to[0]".to_owned()), ..Promise::once("mail", Endpoint::new("MAIL", "/")) };
+    let expectation = after(mails, [mail(1, "<1@host>", "receipt")]);
+    let twice = only(&expectation, &resumed([mail(1, "<1@host>", "receipt"), mail(2, "<2@host>", "receipt")]));
+    assert_eq!((twice.verdict, twice.cause), (Verdict::Duplicated, Some(Cause::KeyChanged)));
+    let other = only(&expectation, &resumed([mail(1, "<1@host>", "receipt"), mail(2, "<2@host>", "reminder")]));
+    assert_eq!(other.verdict, Verdict::Diverged);
+    let tools = Promise {
+        intent: IntentSource::Body("$.invoice".to_owned()),
+        ..Promise::once("tool", Endpoint::new("MCP", "/create_charge"))
+    };
+    let expectation = after(tools, [tool(1, "k1")]);
+    assert_eq!(only(&expectation, &resumed([tool(1, "k1"), tool(2, "k2")])).verdict, Verdict::Duplicated);
 }
