@@ -51,6 +51,9 @@ pub async fn run(
     abort: &Abort,
 ) -> Result<Report, CampaignError> {
     let started = Instant::now();
+    // What stands on a server is not a trial's own: two trials at once would see each other's rows.
+    let is_shared = scenario.promises.iter().filter_map(|promise| promise.source.as_ref()).any(|source| source.is_server());
+    let options = &Options { jobs: if is_shared { 1 } else { options.jobs }, ..options.clone() };
     let past = folder.events().map_err(CampaignError::Store)?;
     let note = |event: Event| -> Result<(), CampaignError> {
         folder.append(&event).map_err(CampaignError::Store)?;

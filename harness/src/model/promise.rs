@@ -46,7 +46,7 @@ pub struct Endpoint {
 pub enum Source {
     /// Each row that a query gives is one effect; its columns are the fields of its body.
     Rows {
-        /// The path of an SQLite database.
+        /// The path of an SQLite database, or the address of a PostgreSQL one (`postgres://...`).
         database: String,
         /// The query, one statement that only reads.
         query: String,
@@ -97,6 +97,14 @@ impl std::fmt::Display for Count {
             (low, None) => write!(f, "at least {low}"),
             (low, Some(high)) => write!(f, "{low} to {high}"),
         }
+    }
+}
+
+impl Source {
+    /// Whether it is a server, which stands outside of the world of every trial.
+    #[must_use]
+    pub fn is_server(&self) -> bool {
+        matches!(self, Self::Rows { database, .. } if ["postgres://", "postgresql://"].iter().any(|own| database.starts_with(own)))
     }
 }
 

@@ -163,7 +163,8 @@ pub(super) struct PromiseFile {
     /// is over; `lines`: lines of JSON that stand in `file` then.
     #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mail|mcp \S+|rows|lines)$"))]
     pub effect: Text,
-    /// With `rows`: the path of an SQLite database; `{state}` stands for the state folder. A relative one starts at `dir`.
+    /// With `rows`: the path of an SQLite database, where `{state}` stands for the state folder and a relative one starts at `dir`; or
+    /// `postgres://...`, which needs `network = "host"`. A server is not set back between trials: have `start` make its tables anew.
     #[serde(default)]
     #[schemars(with = "String")]
     pub database: Option<Text>,

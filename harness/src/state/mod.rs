@@ -12,5 +12,5 @@ mod world;
 pub use cache::{Cache, CacheError, CacheGuard};
 pub use image::{Camera, ImageError, ImageId, ImageStore, Root};
 pub use meaning::{Document, Reader, StateDigest, Volatile, digest};
-pub use witness::{Unread, lines as witness_lines, rows as witness_rows};
+pub use witness::{Unread, lines as witness_lines, rows as witness_rows, server_rows as witness_server_rows};
 pub use world::{World, WorldError, Worlds};

@@ -8,7 +8,7 @@ use super::Stage;
 use crate::model::ledger::{Outcome, Request};
 use crate::model::life::{Gap, Life};
 use crate::model::promise::{Promise, Source};
-use crate::state::{Unread, witness_lines, witness_rows};
+use crate::state::{Unread, witness_lines, witness_rows, witness_server_rows};
 
 /// Reads the effects of each promise that has a source, and adds them to the ledger as effects of the last life.
 pub(super) async fn hear(stage: &Stage<'_>, lives: &[Life], ledger: &mut Vec<Request>) -> Vec<Gap> {
@@ -28,6 +28,16 @@ pub(super) async fn hear(stage: &Stage<'_>, lives: &[Life], ledger: &mut Vec<Req
 }
 
 async fn read(stage: &Stage<'_>, source: &Source) -> Result<Vec<serde_json::Value>, Unread> {
+    if let Source::Rows { database, query } = source
+        && source.is_server()
+    {
+        if stage.enclosure.namespaces.is_some() {
+            let hint = "hint: `network = \"host\"` under `[workflow]`, or `--network host`";
+            let what = "the database stands on a server, which a trial with a network of its own cannot reach";
+            return Err(Unread::Unreadable(format!("{what}; {hint}")));
+        }
+        return witness_server_rows(&filled(stage, database)?, query).await;
+    }
     let text = match source {
         Source::Rows { database, .. } => database,
         Source::Lines { file } => file,
@@ -43,10 +53,14 @@ async fn read(stage: &Stage<'_>, source: &Source) -> Result<Vec<serde_json::Valu
 
 /// The path as killpoint finds it, and its name for people. A relative one starts at the workflow's working directory.
 fn place(stage: &Stage<'_>, text: &str) -> Result<(PathBuf, String), Unread> {
-    let filled = stage.places.fill(text).map_err(|error| Unread::Unreadable(format!("`{text}`: {error}")))?;
+    let filled = filled(stage, text)?;
     let layout = &stage.enclosure.layout;
     let shown = Path::new(&filled).strip_prefix(&layout.state).map_or(filled.clone(), |path| path.display().to_string());
     Ok((layout.outside(&layout.dir.join(&filled)), shown))
+}
+
+fn filled(stage: &Stage<'_>, text: &str) -> Result<String, Unread> {
+    stage.places.fill(text).map_err(|error| Unread::Unreadable(format!("`{text}`: {error}")))
 }
 
 fn enter(promise: &Promise, bodies: Vec<serde_json::Value>, lives: &[Life], ledger: &mut Vec<Request>) {

@@ -124,12 +124,11 @@ impl Check<'_> {
     fn database(&mut self, database: &Text) -> String {
         let text = self.place(database, "database");
         match text.split_once("://") {
+            Some(("postgres" | "postgresql", _)) => text,
             Some((scheme, _)) => {
                 let problem = Problem::at(database.span(), format!("a database by `{scheme}://` is not possible yet"));
-                let problem = problem.label("possible now: the path of an SQLite file, `sqlite:` before it or not");
-                let hint = "the world of a trial holds files; a database server stands outside of it, and its rows would be those of \
-                            all trials before";
-                self.report(problem.hint(hint).hint(example("database")));
+                let problem = problem.label("possible now: the path of an SQLite file, or `postgres://...`");
+                self.report(problem.hint(example("database")));
                 text
             }
             None => text.strip_prefix("sqlite:").map(str::to_owned).unwrap_or(text),

@@ -67,6 +67,15 @@ fn each_kind_of_effect_arrives_in_the_model_and_is_written_back() {
     );
 }
 
+#[test]
+fn the_address_of_a_postgresql_database_arrives_as_it_is_written() {
+    let text = with("sqlite:{state}/{matrix.mode}.db", "postgres://localhost/app");
+    let scenario = parse(&text, "pay.toml", Path::new("/base")).unwrap_or_else(|error| panic!("{error}"));
+    let source = scenario.promises[0].source.clone().expect("a source");
+    assert!(source.is_server() && matches!(source, Source::Rows { database, .. } if database == "postgres://localhost/app"));
+    assert!(!scenario.promises[1].source.as_ref().expect("a source").is_server());
+}
+
 /// One test per broken scenario.
 macro_rules! broken {
     ($($name:ident: $text:expr;)*) => { $(
@@ -84,7 +93,7 @@ broken! {
     a_tool_that_cannot_be_named: with("mcp create_charge", "mcp create charge");
     rows_without_a_query: with("query = \"SELECT invoice, amount FROM payouts;\"\n", "");
     lines_of_a_database: with("file = \"{state}/outbox.jsonl\"", "database = \"{state}/app.db\"");
-    rows_of_a_database_server: with("sqlite:{state}/{matrix.mode}.db", "postgres://localhost/app");
+    rows_of_a_database_server: with("sqlite:{state}/{matrix.mode}.db", "mysql://localhost/app");
     a_query_that_writes: with("SELECT invoice, amount FROM payouts;", "DELETE FROM payouts");
     a_database_with_an_unknown_placeholder: with("{state}/outbox", "{stat}/outbox");
     a_row_with_a_header: with("intent = \"$.invoice\"", "intent = \"header:X-Invoice\"");

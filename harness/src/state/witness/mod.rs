@@ -1,9 +1,11 @@
 //! Effects that are no requests, read out of a world when nobody lives in it any more: rows that a query gives, lines of a file.
 //!
-//! A witness changes nothing: a database is read as a copy, with the log and the journal that belong to it.
+//! A witness changes nothing: an SQLite database is read as a copy, with the log and the journal that belong to it; a server in a
+//! transaction that only reads.
 
 mod lines;
 mod rows;
+mod server;
 
 use std::fs;
 use std::io;
@@ -11,6 +13,7 @@ use std::path::Path;
 
 pub use lines::lines;
 pub use rows::rows;
+pub use server::server_rows;
 
 use crate::model::limits::WITNESS_MAX_BYTES;
 
@@ -23,6 +26,11 @@ pub enum Unread {
     /// It cannot be said what is there.
     #[error("{0}")]
     Unreadable(String),
+}
+
+/// A query on one line.
+fn one_line(query: &str) -> String {
+    query.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The length of a plain file that is not too large, in bytes. `shown` is its name for people.

@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Statement};
 use serde_json::{Map, Number, Value};
 
-use super::{Unread, length};
+use super::{Unread, length, one_line};
 use crate::model::limits::{WITNESS_QUERY_MAX_MS, WITNESSED_MAX};
 use crate::state::meaning::is_shared;
 
@@ -128,8 +128,7 @@ fn told(error: Refused, shown: &str, query: &str) -> Unread {
         Refused::Sqlite(error) => error.to_string(),
         Refused::Other(what) => what.clone(),
     };
-    let line = query.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = format!("the query `{line}` on {shown} gives no answer: {what}");
+    let told = format!("the query `{}` on {shown} gives no answer: {what}", one_line(query));
     if what.starts_with("no such table") { Unread::Absent(told) } else { Unread::Unreadable(told) }
 }
 
@@ -170,14 +169,20 @@ mod tests {
 
     #[test]
     fn what_a_journal_would_roll_back_is_no_row() {
-        let (folder, path, db) = database("CREATE TABLE payouts (invoice TEXT, amount INTEGER);");
-        // The pages are written to the database before the commit, as in a transaction that is larger than the cache.
-        db.execute_batch("PRAGMA cache_size = 1; BEGIN; INSERT INTO payouts VALUES ('inv_1', 2900);").unwrap();
-        db.execute_batch("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) INSERT INTO payouts SELECT 'x', i FROM n;").unwrap();
+        let numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 50000)";
+        let sql =
+            format!("CREATE TABLE payouts (invoice TEXT, amount INTEGER); {numbers} INSERT INTO payouts SELECT 'x', 0 FROM n;");
+        let (folder, path, db) = database(&sql);
+        // Pages are written to the database before the commit, because the transaction is larger than the cache.
+        db.execute_batch("PRAGMA cache_size = 1; BEGIN; UPDATE payouts SET amount = 1;").unwrap();
         assert!(folder.path().join("app.db-journal").exists(), "a journal stands beside it");
         let before = files(folder.path());
-        assert_eq!(rows(&path, "app.db", QUERY), Ok(vec![]));
+        let amounts = |path: &Path| rows(path, "app.db", "SELECT DISTINCT amount FROM payouts");
+        assert_eq!(amounts(&path), Ok(vec![json!({"amount": 0})]));
         assert_eq!(files(folder.path()), before);
+        let alone = folder.path().join("alone.db");
+        fs::copy(&path, &alone).unwrap();
+        assert_ne!(amounts(&alone), Ok(vec![json!({"amount": 0})]), "without its journal it is something else");
     }
 
     #[test]
