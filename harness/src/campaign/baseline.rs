@@ -128,6 +128,8 @@ async fn clean_run(stage: &Stage, name: &str, film: Option<&Arc<ImageStore>>) ->
         {
             Err(CampaignError::Baseline(reason.clone()))
         }
+        // What comes before the first life has failed.
+        TrialEnd::Environment { reason } if result.trial.lives.is_empty() => Err(CampaignError::Scenario(reason.clone())),
         TrialEnd::Environment { reason } => Err(CampaignError::Machine {
             reason: reason.clone(),
             hint: "`killpoint doctor` looks at what tracing needs".to_owned(),

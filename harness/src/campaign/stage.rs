@@ -142,6 +142,7 @@ impl Stage {
             TrialError::Command { what, source } => {
                 let argv = match what {
                     "resume" => &role.resume,
+                    "reset" => &role.reset,
                     "reconcile" => &role.reconcile,
                     _ => &role.start,
                 };

@@ -60,6 +60,9 @@ pub struct Role {
     pub start: Vec<String>,
     /// The command of the later lives.
     pub resume: Vec<String>,
+    /// The command that is run before the first life of a trial, uninjured; empty: none.
+    #[serde(default)]
+    pub reset: Vec<String>,
     /// The command that is run after the last life of a trial, uninjured; empty: none.
     #[serde(default)]
     pub reconcile: Vec<String>,

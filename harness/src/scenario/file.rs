@@ -81,6 +81,11 @@ pub(super) struct WorkflowFile {
     #[serde(default)]
     #[schemars(with = "Command")]
     pub resume: Option<Spanned<Command>>,
+    /// A command that is run before the first life of each trial, uninjured: it sets back what killpoint cannot, such as the tables of a
+    /// database server.
+    #[serde(default)]
+    #[schemars(with = "Command")]
+    pub reset: Option<Spanned<Command>>,
     /// A command that is run after the last life of each trial, uninjured, as one more life: the job that finds and mends what
     /// a crash has left.
     #[serde(default)]
@@ -164,7 +169,7 @@ pub(super) struct PromiseFile {
     #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mail|mcp \S+|rows|lines)$"))]
     pub effect: Text,
     /// With `rows`: the path of an SQLite database, where `{state}` stands for the state folder and a relative one starts at `dir`; or
-    /// `postgres://...`, which needs `network = "host"`. A server is not set back between trials: have `start` make its tables anew.
+    /// `postgres://...`, which needs `network = "host"`. A server is not set back between trials: have `reset` do that.
     #[serde(default)]
     #[schemars(with = "String")]
     pub database: Option<Text>,

@@ -74,6 +74,9 @@ impl Writer {
         );
         self.entry("start", &role.start, "");
         self.entry("resume", &role.resume, "");
+        if !role.reset.is_empty() {
+            self.entry("reset", &role.reset, "run before the first life of a trial, uninjured");
+        }
         if !role.reconcile.is_empty() {
             self.entry("reconcile", &role.reconcile, "run after the last life of a trial, uninjured");
         }

@@ -3,13 +3,13 @@
 //! Here two rooms meet that do not know each other: the tracer's calls and the sandbox's moments, in one sequence (`recorder`).
 
 mod album;
+mod around;
 mod command;
 mod enclosure;
 mod keeper;
 mod layout;
 mod life;
 mod naming;
-mod reconcile;
 mod recorder;
 #[cfg(test)]
 mod tests;
@@ -239,6 +239,9 @@ impl<'a> Stage<'a> {
     async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, Recording), TrialError> {
         let (mut lives, mut first) = (self.plan.past.clone(), Recording::default());
         let steps = &self.plan.schedule.0;
+        if let Some(end) = self.reset(keeper, interrupt).await? {
+            return Ok((lives, end, first));
+        }
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
             let target = steps.get(lives.len()).map(|step| step.point.clone());

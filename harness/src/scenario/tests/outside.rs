@@ -11,6 +11,7 @@ const OUTSIDE: &str = r#"name = "outside"
 
 [workflow]
 start = ["./pay", "{matrix.mode}"]
+reset = ["psql", "-f", "reset.sql"]
 reconcile = ["./pay", "--reconcile", "{state}"]
 
 [[promise]]
@@ -59,6 +60,7 @@ fn each_kind_of_effect_arrives_in_the_model_and_is_written_back() {
     assert_eq!(scenario.promises[1].source, Some(Source::Lines { file: "{state}/outbox.jsonl".to_owned() }));
     assert_eq!(scenario.promises[2].net_of, Some(Endpoint::new("MCP", "/create_refund")));
     assert_eq!(scenario.promises[2].reconciled_by.as_deref(), Some("booked"));
+    assert_eq!(scenario.workflow().reset, ["psql", "-f", "reset.sql"]);
     assert_eq!(scenario.workflow().reconcile, ["./pay", "--reconcile", "{state}"]);
     let written = to_toml(&scenario);
     assert_eq!(

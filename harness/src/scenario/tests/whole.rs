@@ -116,6 +116,7 @@ fn role() -> impl Strategy<Value = Role> {
     let texts = ("(/[a-zü ]{1,5}){1,3}", prop::collection::vec("[^\0]{1,9}", 0..3), prop::collection::vec("[a-z*/]{1,9}", 0..3));
     let times = (1..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 2..=LIVES_MAX);
     (commands, flags, codes, texts, times).prop_map(|(commands, flags, codes, texts, times)| Role {
+        reset: Vec::new(),
         reconcile: Vec::new(),
         state_paths: if flags.0 { vec![PathBuf::from("/var/lib/app")] } else { Vec::new() },
         name: "workflow".to_owned(),

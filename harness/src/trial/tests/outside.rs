@@ -96,3 +96,21 @@ fn the_reconciler_is_one_more_life_and_says_how_the_trial_ends() {
     let failed = codes(0, 3);
     assert_eq!(failed.end, TrialEnd::Stuck { reason: "the command `reconcile` exited with 3".to_owned() });
 }
+
+/// A workflow that needs what a command has set back, and that command with its code.
+fn reset(code: u8) -> Trial {
+    let mut scenario = scenario("open(__import__('os').environ['STATE_DIR'] + '/ready').close()");
+    let script =
+        format!("open(__import__('os').environ['STATE_DIR'] + '/ready', 'w'); print('no server'); raise SystemExit({code})");
+    scenario.roles[0].reset = ["python3", "-c", &script].map(str::to_owned).to_vec();
+    trial(&scenario)
+}
+
+#[test]
+fn what_is_set_back_before_the_first_life_is_no_life_and_must_succeed() {
+    let done = reset(0);
+    assert_eq!((done.end, done.lives.len(), done.lives[0].number), (TrialEnd::Done, 1, 1));
+    let failed = reset(2);
+    let reason = "the command `reset` exited with 2: no server".to_owned();
+    assert_eq!((failed.end, failed.lives.len()), (TrialEnd::Environment { reason }, 0));
+}

@@ -1,10 +1,30 @@
-//! The life that comes after the last one: the command of a scenario that finds and mends what a crash has left.
+//! The commands of a scenario that are run around the lives of its workflow, uninjured: before the first one, to set back what is not
+//! the trial's own; after the last one, to find and mend what a crash has left.
 
 use super::keeper::Keeper;
 use super::{Interrupt, Stage, TrialError, last_words, unsettled};
-use crate::model::life::{Life, TrialEnd};
+use crate::model::life::{Life, LifeEnd, TrialEnd};
 
 impl Stage<'_> {
+    /// Runs the command that sets back what is not the trial's own, where there is one and the trial begins at its beginning. Returns why
+    /// the trial cannot begin; `None`: it can.
+    pub(super) async fn reset(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<Option<TrialEnd>, TrialError> {
+        if self.role.reset.is_empty() || !self.plan.past.is_empty() {
+            return Ok(None);
+        }
+        let (life, _, is_settled) = self.live(0, None, ("reset", &self.role.reset), keeper, interrupt).await?;
+        if life.end == LifeEnd::Interrupted {
+            return Ok(Some(TrialEnd::Interrupted));
+        }
+        if is_settled && matches!(life.end, LifeEnd::Exited { code: 0 }) {
+            return Ok(None);
+        }
+        let told: Vec<&str> = life.output_tail.iter().map(|line| line.trim()).filter(|line| !line.is_empty()).collect();
+        let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(" / ")) };
+        let reason = format!("the command `reset` {}{told}", last_words(&[life]));
+        Ok(Some(TrialEnd::Environment { reason }))
+    }
+
     /// One more life, of the command that mends what is left, where there is one. It may turn a trial that ended in *I do not know*
     /// into one that is done; a workflow that did not get done has not got done by it.
     pub(super) async fn reconcile(
