@@ -198,7 +198,7 @@ pub struct BaselineEffect {
     pub body_sha256: String,
     /// The life.
     pub life: u32,
-    /// The crash point at which it was executed.
+    /// The crash point at which it was executed; what is found in the world afterwards has none, and only its name stands here.
     pub at: Point,
 }
 

@@ -66,11 +66,10 @@ fn filled(stage: &Stage<'_>, text: &str) -> Result<String, Unread> {
 fn enter(promise: &Promise, bodies: Vec<serde_json::Value>, lives: &[Life], ledger: &mut Vec<Request>) {
     let last_us = ledger.iter().flat_map(|request| [Some(request.received_us), request.executed_us, request.answered_us]);
     let now_us = last_us.flatten().chain([lives.iter().map(|life| life.wall_us).sum()]).max().unwrap_or(0);
-    let mut seq = ledger.iter().map(|request| request.seq).max().unwrap_or(0);
+    let last = ledger.iter().map(|request| request.seq).max().unwrap_or(0);
     for (index, body) in bodies.into_iter().enumerate() {
-        seq += 1;
         ledger.push(Request {
-            seq,
+            seq: last + 1 + index as u64,
             life: lives.last().map_or(1, |life| life.number),
             effect: promise.name.clone(),
             ordinal: u32::try_from(index + 1).unwrap_or(u32::MAX),

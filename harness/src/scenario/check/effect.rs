@@ -4,10 +4,10 @@
 use toml::Spanned;
 
 use super::super::diagnostics::Problem;
-use super::super::file::PromiseFile;
+use super::super::file::{CampaignFile, PromiseFile};
 use super::super::value::Text;
 use super::{Check, Place, did_you_mean};
-use crate::model::promise::{Endpoint, IntentSource, Source};
+use crate::model::promise::{Endpoint, IntentSource, Promise, Source};
 
 /// The methods an effect may have.
 const METHODS: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "GET"];
@@ -174,6 +174,16 @@ impl Check<'_> {
             _ => "a field of the line is written `intent = \"$.invoice\"`",
         };
         self.report(problem.hint(hint));
+    }
+
+    /// A window begins at a request; rows and lines have no moment.
+    pub(super) fn window(&mut self, campaign: &CampaignFile, promises: &[Promise]) {
+        let Some(points) = campaign.points.as_ref().filter(|points| points.get_ref() == "window") else { return };
+        if !promises.is_empty() && promises.iter().all(|promise| !promise.endpoint.is_request()) {
+            let problem = Problem::at(points.span(), "no promise is about requests, so no window begins");
+            let problem = problem.label("expected `all`");
+            self.report(problem.hint("rows and lines are read when the last life is over: `points = \"all\"`"));
+        }
     }
 
     /// The promise whose effects count in the end must be there, and both must name their intents alike.

@@ -32,6 +32,7 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     let profile = check.word(file.sandbox.profile.as_ref(), "profile", &["stripe-v2", "ietf", "acp", "success-only"]);
     let promises = check.promises(&file.promise.0);
     let campaign = check.campaign(&file.campaign);
+    check.window(&file.campaign, &promises);
     check.unused_matrix();
     if !check.problems.is_empty() {
         return Err(check.problems);

@@ -103,5 +103,7 @@ broken! {
     a_reconciler_that_is_not_there: with("reconciled_by = \"booked\"", "reconciled_by = \"boked\"");
     a_reconciler_of_itself: with("reconciled_by = \"booked\"", "reconciled_by = \"tool\"");
     a_reconciler_without_an_intent: with("outbox.jsonl\"\nintent = \"$.invoice\"", "outbox.jsonl\"");
+    a_window_without_requests: format!("{}[campaign]\npoints = \"window\"\n", &OUTSIDE[..OUTSIDE.find("[[promise]]\nname = \"tool\"").unwrap()])
+        .replace(", \"{matrix.mode}\"", "").replace("{matrix.mode}", "app");
     a_reconcile_that_is_one_text: with("[\"./pay\", \"--reconcile\", \"{state}\"]", "\"./pay --reconcile\"");
 }

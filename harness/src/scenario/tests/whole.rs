@@ -227,7 +227,10 @@ fn campaign() -> impl Strategy<Value = CampaignSpec> {
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let matrix = prop::collection::btree_map("[A-Za-z0-9_.-]{1,6}", prop::collection::btree_set("[^\0]{0,6}", 1..4), 0..3);
-    ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, campaign)| {
+    ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, mut campaign)| {
+        if promises.iter().all(|promise| !promise.endpoint.is_request()) {
+            campaign.points = PointRange::All;
+        }
         role.start.extend(matrix.keys().map(|name| format!("{{matrix.{name}}}")));
         let matrix = matrix.into_iter().rev().map(|(name, values)| (name, values.into_iter().collect())).collect();
         let sandbox = SandboxSpec { profile: Profile::StripeV1 };

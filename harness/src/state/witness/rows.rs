@@ -89,7 +89,7 @@ fn read(path: &Path, query: &str) -> Result<Vec<Value>, Refused> {
 }
 
 fn all(select: &mut Statement<'_>) -> Result<Vec<Value>, Refused> {
-    let columns: Vec<String> = select.column_names().into_iter().map(str::to_owned).collect();
+    let columns: Vec<String> = select.column_names().map(str::to_owned).collect();
     if let Some((_, twice)) = columns.iter().enumerate().find(|(at, name)| columns[..*at].contains(name)) {
         return Err(Refused::Other(format!("two columns are called `{twice}`; name one of them with AS")));
     }
