@@ -192,6 +192,7 @@ native! {
     charge_then_record record_then_charge check_then_act torn_journal charge_with_key unique_constraint forked_doer two_threads
     hangs_on_restart not_repeatable daemon_doer many_invoices key_with_timestamp wrong_amount diverged async_flush
     async_flush_joined two_phase_recovery two_phase_recovery_atomic
+    outbox_relay outbox_no_key surplus_refunded mail_reconciled rows_twice rows_upsert lines_twice lines_checked asks_a_person
 }
 
 #[test]

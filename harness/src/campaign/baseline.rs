@@ -96,7 +96,7 @@ pub async fn run(stage: &Stage) -> Result<Baseline, CampaignError> {
 pub async fn record(stage: &Stage, film: Option<&Arc<ImageStore>>) -> Result<(Baseline, Option<Reel>), CampaignError> {
     let first = clean_run(stage, "baseline", film).await?;
     let mut baseline = Baseline {
-        life: first.trial.lives.last().cloned().ok_or_else(|| CampaignError::Bug("a trial without a life".to_owned()))?,
+        life: first.trial.lives.first().cloned().ok_or_else(|| CampaignError::Bug("a trial without a life".to_owned()))?,
         ledger: first.trial.ledger.clone(),
         second_ledger: None,
         judgements: Vec::new(),
@@ -128,6 +128,8 @@ async fn clean_run(stage: &Stage, name: &str, film: Option<&Arc<ImageStore>>) ->
         {
             Err(CampaignError::Baseline(reason.clone()))
         }
+        // What comes before the first life has failed.
+        TrialEnd::Environment { reason } if result.trial.lives.is_empty() => Err(CampaignError::Scenario(reason.clone())),
         TrialEnd::Environment { reason } => Err(CampaignError::Machine {
             reason: reason.clone(),
             hint: "`killpoint doctor` looks at what tracing needs".to_owned(),

@@ -18,7 +18,7 @@ use crate::model::verdict::{Cause, Judgement, Verdict};
 
 mod merge;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub use merge::{Told, merge};
 

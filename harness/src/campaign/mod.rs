@@ -2,6 +2,7 @@
 //!
 //! A run is one campaign for each cell of a scenario's matrix. Everything that happens is told as an [`Event`].
 
+mod allowances;
 mod assemble;
 mod baseline;
 mod confirm;
@@ -52,6 +53,9 @@ pub async fn run(
     abort: &Abort,
 ) -> Result<Report, CampaignError> {
     let started = Instant::now();
+    // What stands on a server is not a trial's own: two trials at once would see each other's rows.
+    let is_shared = scenario.promises.iter().filter_map(|promise| promise.source.as_ref()).any(|source| source.is_server());
+    let options = &Options { jobs: if is_shared { 1 } else { options.jobs }, ..options.clone() };
     let past = folder.events().map_err(CampaignError::Store)?;
     let note = |event: Event| -> Result<(), CampaignError> {
         folder.append(&event).map_err(CampaignError::Store)?;

@@ -140,7 +140,12 @@ impl Stage {
         let role = self.scenario.workflow();
         match error {
             TrialError::Command { what, source } => {
-                let argv = if what == "resume" { &role.resume } else { &role.start };
+                let argv = match what {
+                    "resume" => &role.resume,
+                    "reset" => &role.reset,
+                    "reconcile" => &role.reconcile,
+                    _ => &role.start,
+                };
                 command_error(what, argv, &source)
             }
             TrialError::Sandbox(source) => {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::allowances;
 use super::baseline::Baseline;
 use super::image::Developed;
 use super::stage::Stage;
@@ -75,6 +76,7 @@ impl CellResult {
         (summary.verdict, summary.reason) = verdict(records, &findings, &swept, summary.points, planned);
         summary.strip = strip(&baseline.census, records);
         summary.landmarks = landmarks(&baseline.census, records, &findings);
+        summary.allowances = allowances::of(records);
         let killed = records.iter().filter(|record| record.reached && record.state.is_none()).count() as u64;
         let lives: u64 = records.iter().map(|record| u64::from(record.lives)).sum();
         let tries: u64 = records.iter().map(|record| u64::from(record.tries)).sum();
@@ -207,6 +209,7 @@ fn summary(stage: &Stage, baseline: &Baseline) -> Cell {
         orders: Vec::new(),
         wire: Vec::new(),
         class_check: None,
+        allowances: Vec::new(),
     }
 }
 

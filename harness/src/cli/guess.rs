@@ -48,12 +48,14 @@ fn promise(name: String, endpoint: Endpoint, requests: &[&Request]) -> Promise {
         None => (IntentSource::Auto, Count::exactly(1), BTreeMap::new()),
     };
     let has_amount = requests.iter().all(|request| request.body.get("amount").and_then(scalar).is_some());
-    Promise { name, endpoint, intent, count, counts, amount: has_amount.then(|| "$.amount".to_owned()) }
+    let amount = has_amount.then(|| "$.amount".to_owned());
+    Promise { intent, count, counts, amount, ..Promise::once(name, endpoint) }
 }
 
-/// The endpoint of a request; a segment that looks like an id stands for any.
+/// The endpoint of a request; a segment that looks like an id stands for any, except in the name of a tool.
 fn endpoint(request: &Request) -> Endpoint {
-    let segments = request.path.split('/').map(|segment| if is_id(segment) { "*" } else { segment });
+    let is_open = |segment: &str| request.method != Endpoint::MCP && is_id(segment);
+    let segments = request.path.split('/').map(|segment| if is_open(segment) { "*" } else { segment });
     Endpoint { method: request.method.clone(), path: segments.collect::<Vec<_>>().join("/") }
 }
 
@@ -66,6 +68,9 @@ fn is_id(segment: &str) -> bool {
 
 /// `charge` for `POST /v1/charges`, `pause` for `POST /v1/subscriptions/*/pause`.
 fn name(endpoint: &Endpoint) -> String {
+    if endpoint.method == Endpoint::MAIL {
+        return "mail".to_owned();
+    }
     let last = endpoint.path.rsplit('/').find(|segment| !segment.is_empty() && *segment != "*").unwrap_or("effect");
     let plain: String = last.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' }).collect();
     let one = match plain.strip_suffix("ies") {
@@ -190,6 +195,14 @@ mod tests {
                 "effect: POST /"
             ]
         );
+    }
+
+    #[test]
+    fn a_mail_and_the_calls_of_each_tool_are_effects_of_their_own() {
+        let of = |method: &str, path: &str| Request { method: method.to_owned(), ..request(1, path) };
+        let seen = promises(&[of("MAIL", "/"), of("MCP", "/charge_v2"), of("MCP", "/charge_v3")]);
+        let told: Vec<String> = seen.iter().map(|promise| format!("{}: {}", promise.name, promise.endpoint)).collect();
+        assert_eq!(told, ["mail: mail", "charge_v2: mcp charge_v2", "charge_v3: mcp charge_v3"]);
     }
 
     #[test]

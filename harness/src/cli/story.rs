@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use killpoint::campaign::Answer;
 use killpoint::model::ledger::{Outcome, Request};
 use killpoint::model::life::{Life, LifeEnd, TrialEnd};
+use killpoint::model::promise::Endpoint;
 use killpoint::model::verdict::Judgement;
 
 use super::terminal::washed;
@@ -13,7 +14,8 @@ use super::terminal::washed;
 pub fn of(answer: &Answer, promise: &str, intent: &str) -> String {
     let mut text = String::new();
     for life in &answer.lives {
-        let _ = writeln!(text, "  life {}: {}", life.number, end_of(life));
+        let what = if life.reconciles { " (reconcile)" } else { "" };
+        let _ = writeln!(text, "  life {}{what}: {}", life.number, end_of(life));
         // What a life that was killed on purpose printed is of no interest; what another one printed may say why it failed.
         if !matches!(life.end, LifeEnd::Killed | LifeEnd::Exited { code: 0 }) {
             life.output_tail.iter().for_each(|line| _ = writeln!(text, "    | {}", washed(line)));
@@ -65,10 +67,16 @@ fn ledger(text: &mut String, ledger: &[Request]) {
     let _ = writeln!(text, "  ledger: {effects} {plural}");
     for request in ledger.iter().filter(|request| request.outcome != Outcome::Read) {
         let Request { life, method, path, outcome, .. } = request;
+        let kind = Endpoint::new(method, path);
+        if !kind.is_request() {
+            let body = washed(&request.body.to_string());
+            let _ = writeln!(text, "    in the end  {kind} of {}: {body}", washed(&request.effect));
+            continue;
+        }
         let object = request.object.as_deref().map(|object| format!(" {}", washed(object))).unwrap_or_default();
         let key = request.key.as_deref().map_or_else(|| "no key".to_owned(), |key| format!("key {}", washed(key)));
         let fault = request.fault.as_deref().map(|fault| format!("  <- {}", washed(fault))).unwrap_or_default();
-        let _ = writeln!(text, "    life {life}  {} {}  {}{object}, {key}{fault}", washed(method), washed(path), word(*outcome));
+        let _ = writeln!(text, "    life {life}  {}  {}{object}, {key}{fault}", washed(&kind.to_string()), word(*outcome));
     }
 }
 

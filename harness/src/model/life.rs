@@ -63,6 +63,9 @@ pub struct Life {
     pub notices: Vec<Notice>,
     /// The last lines of its output.
     pub output_tail: Vec<String>,
+    /// Whether it was the command `reconcile`, which is run after the last life of the workflow.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reconciles: bool,
 }
 
 /// One schedule carried out: its lives and its ledger.
@@ -72,10 +75,24 @@ pub struct Trial {
     pub schedule: Schedule,
     /// Its lives, in order.
     pub lives: Vec<Life>,
-    /// Its ledger.
+    /// Its ledger, and behind it what was found in the world when the last life was over.
     pub ledger: Vec<Request>,
     /// Why it ended as it did.
     pub end: TrialEnd,
+    /// Promises whose effects could not be read when the last life was over.
+    #[serde(default)]
+    pub gaps: Vec<Gap>,
+}
+
+/// A promise whose effects are no requests and could not be read when the last life was over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// The promise, by name.
+    pub promise: String,
+    /// Why they could not be read, as a sentence.
+    pub reason: String,
+    /// Whether there cannot be any, because the file or the table is not there. Else nobody knows.
+    pub is_absent: bool,
 }
 
 /// Why a trial ended.

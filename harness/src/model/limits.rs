@@ -131,3 +131,9 @@ pub const WINDOW_GAP_MAX_POINTS: usize = 3;
 pub const INTENT_MAX_CHARS: usize = 80;
 /// Characters of a key or a line of output that a sentence of evidence quotes.
 pub const QUOTE_MAX_CHARS: usize = 120;
+/// Bytes of a database or a file of lines in which effects are looked for; a larger one is not read.
+pub const WITNESS_MAX_BYTES: u64 = 256 * 1024 * 1024;
+/// Time a scenario's query may take.
+pub const WITNESS_QUERY_MAX_MS: u64 = 10_000;
+/// Rows or lines of one promise that are read as effects.
+pub const WITNESSED_MAX: usize = 100_000;

@@ -66,6 +66,7 @@ impl Reel {
             wall_us: shot.at_us,
             // What it did and said later belongs to a life that was not crashed.
             output_tail: Vec::new(),
+            reconciles: false,
             ..self.life.clone()
         });
         lives

@@ -212,7 +212,7 @@ pub struct BaselineEffect {
     pub body_sha256: String,
     /// The life.
     pub life: u32,
-    /// The crash point at which it was executed.
+    /// The crash point at which it was executed; what is found in the world afterwards has none, and only its name stands here.
     pub at: Point,
 }
 
@@ -257,9 +257,25 @@ pub struct Cell {
     /// What a check of merged states showed, where it was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class_check: Option<ClassCheck>,
+    /// How often promises were kept by what they allow besides their number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allowances: Vec<Allowance>,
     /// The points of the strip that are spoken of: the moments of the promised effects and the edges of the windows.
     #[serde(default)]
     pub landmarks: Vec<Landmark>,
+}
+
+/// How often one promise was kept by what it allows besides its number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Allowance {
+    /// The promise, by name.
+    pub promise: String,
+    /// Points after which the workflow said that it does not know whether it happened, as the scenario accepts.
+    pub declared_unknown: u64,
+    /// Points after which there were more effects than promised on the way, before they were given back or reconciled.
+    pub surplus: u64,
+    /// The most effects that one intent had then.
+    pub most: u32,
 }
 
 /// A named point of a cell's strip.

@@ -60,6 +60,12 @@ pub struct Role {
     pub start: Vec<String>,
     /// The command of the later lives.
     pub resume: Vec<String>,
+    /// The command that is run before the first life of a trial, uninjured; empty: none.
+    #[serde(default)]
+    pub reset: Vec<String>,
+    /// The command that is run after the last life of a trial, uninjured; empty: none.
+    #[serde(default)]
+    pub reconcile: Vec<String>,
     /// Environment, on top of killpoint's own.
     pub env: Vec<(String, String)>,
     /// Whose network, and which mounts, its lives have.

@@ -97,6 +97,8 @@ pub enum Cause {
     NotRetried,
     /// The repeated requests do not ask for the same thing.
     RequestChanged,
+    /// What was written twice is no request, and nothing where it stands refuses the second one.
+    NotUnique,
     /// A resumed life exits with an error on every try.
     ResumeFails,
     /// A resumed life does not end.
@@ -118,6 +120,9 @@ pub struct Judgement {
     pub expected: String,
     /// How many there were.
     pub observed: u32,
+    /// How many there were before some were given back or reconciled, where that is another number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_the_way: Option<u32>,
     /// Why, where the promise was not kept.
     pub cause: Option<Cause>,
     /// The facts the cause rests on, one sentence each (the keys side by side, the exit codes).

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use super::expectation::{Expectation, Shown, ShownIntent};
 use super::intent;
+use super::net::Returns;
+use super::settled::Settled;
 use super::volatile::Place;
 use crate::model::ledger::Request;
 use crate::model::life::Trial;
 use crate::model::limits::QUOTE_MAX_CHARS;
-use crate::model::promise::{Count, IntentSource, Promise};
+use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
 use crate::model::verdict::Verdict;
 
 /// What one oracle says of a case it objects to. An oracle without objection says nothing.
@@ -44,6 +46,8 @@ pub(super) struct Docket<'a> {
     pub(super) strangers: Vec<String>,
     /// Intents of the clean run that have no effect in this trial.
     pub(super) missing: Vec<String>,
+    /// What was given back.
+    pub(super) returns: Returns<'a>,
     known: BTreeMap<&'a str, &'a ShownIntent>,
 }
 
@@ -58,6 +62,8 @@ pub(super) struct Case<'a> {
     pub(super) known: Option<&'a ShownIntent>,
     /// Every request for it, in order of arrival, whatever became of it.
     pub(super) requests: &'a [&'a Request],
+    /// What counts in the end, where another promise says that.
+    pub(super) settled: Option<Settled<'a>>,
     pub(super) trial: &'a Trial,
     pub(super) phase: Phase,
     pub(super) accept_declared_unknown: bool,
@@ -69,7 +75,7 @@ impl<'a> Docket<'a> {
         let (promise, shown) = (&expectation.promises()[index], &expectation.shown[index]);
         let mut own: Vec<&Request> = ledger.iter().filter(|request| expectation.promise_of(request) == Some(index)).collect();
         own.sort_by_key(|request| request.seq);
-        let mut docket = Self::empty(promise, shown);
+        let mut docket = Self { returns: Returns::find(promise, ledger), ..Self::empty(promise, shown) };
         let required = shown.intents.iter().map(|known| &known.intent).chain(promise.counts.keys());
         let mut index_of: BTreeMap<String, usize> = BTreeMap::new();
         for intent in required {
@@ -78,12 +84,12 @@ impl<'a> Docket<'a> {
         for request in own {
             match intent::read(promise, &shown.mask, request) {
                 Ok(intent) => docket.slot(&mut index_of, intent).push(request),
-                Err(reason) if request.had_effect() => docket.unreadable.push((request, reason.0)),
+                Err(reason) if docket.returns.stands(request) => docket.unreadable.push((request, reason.0)),
                 Err(_) => {}
             }
         }
         for (intent, requests) in &docket.intents {
-            match requests.iter().any(|request| request.had_effect()) {
+            match requests.iter().any(|request| docket.returns.stands(request)) {
                 true if !docket.is_required(intent) => docket.strangers.push(intent.clone()),
                 false if docket.known.contains_key(intent.as_str()) => docket.missing.push(intent.clone()),
                 _ => {}
@@ -96,7 +102,7 @@ impl<'a> Docket<'a> {
     pub(super) fn empty(promise: &'a Promise, shown: &'a Shown) -> Self {
         let known = shown.intents.iter().map(|known| (known.intent.as_str(), known)).collect();
         let (intents, unreadable, strangers, missing) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { promise, shown, intents, unreadable, strangers, missing, known }
+        Self { promise, shown, intents, unreadable, strangers, missing, returns: Returns::default(), known }
     }
 
     /// What the clean run shows of an intent.
@@ -118,7 +124,7 @@ impl<'a> Docket<'a> {
         self.intents
             .iter()
             .map(|(intent, requests)| (intent.as_str(), requests.as_slice()))
-            .filter(|(intent, requests)| self.is_required(intent) || requests.iter().any(|request| request.had_effect()))
+            .filter(|(intent, requests)| self.is_required(intent) || requests.iter().any(|request| self.returns.stands(request)))
     }
 
     /// Whether the intent must be there: the clean run or the promise knows it.
@@ -133,14 +139,39 @@ impl<'a> Docket<'a> {
 }
 
 impl<'a> Case<'a> {
-    /// The effects of the intent.
+    /// The effects of the intent, without those that were given back whole.
     pub(super) fn effects(&self) -> Vec<&'a Request> {
-        self.requests.iter().copied().filter(|request| request.had_effect()).collect()
+        self.requests.iter().copied().filter(|request| self.docket.returns.stands(request)).collect()
     }
 
-    /// How many effects there were.
-    pub(super) fn observed(&self) -> u32 {
+    /// How many there were, whatever counts in the end.
+    pub(super) fn wire(&self) -> u32 {
         u32::try_from(self.effects().len()).unwrap_or(u32::MAX)
+    }
+
+    /// How many there were, those that were given back as well.
+    pub(super) fn gross(&self) -> u32 {
+        u32::try_from(self.requests.iter().filter(|request| request.had_effect()).count()).unwrap_or(u32::MAX)
+    }
+
+    /// How many effects count: those in the end, where another promise says that and there were enough on the way.
+    pub(super) fn observed(&self) -> u32 {
+        let wire = self.wire();
+        self.settled.as_ref().filter(|_| wire >= self.expected.at_least).map_or(wire, Settled::count)
+    }
+
+    /// Effects that were given back, and what undid them; `None`: none.
+    pub(super) fn given_back(&self) -> Option<String> {
+        let returns = &self.docket.returns;
+        let gone: Vec<(&Request, &[&Request])> =
+            self.requests.iter().map(|request| (*request, returns.of(request))).filter(|(_, by)| !by.is_empty()).collect();
+        let all = self.wire() as usize + gone.len();
+        let each = gone.iter().map(|(effect, by)| {
+            let by = by.iter().map(|request| named(request)).collect::<Vec<_>>().join(" and ");
+            format!("{}, which made {}, by {by}", named(effect), quoted(effect.object.as_deref().unwrap_or_default()))
+        });
+        let each: Vec<String> = each.collect();
+        (!gone.is_empty()).then(|| format!("{all} effect(s), {} after what was given back: {}", self.wire(), each.join("; ")))
     }
 
     /// Whether the intent was made up from a body that the clean run does not have, although it has others of the promise. Then
@@ -158,7 +189,8 @@ impl<'a> Case<'a> {
     pub(super) fn rivals(&self) -> Vec<&'a Request> {
         let own = self.effects();
         let Some(last) = own.last().filter(|_| self.is_foreign()).copied() else { return own };
-        let others = self.docket.requests().filter(|(intent, request)| request.had_effect() && *intent != self.intent);
+        let stands = |request: &Request| self.docket.returns.stands(request);
+        let others = self.docket.requests().filter(|(intent, request)| stands(request) && *intent != self.intent);
         let mask = &self.docket.shown.mask;
         let twin = others
             .map(|(_, request)| request)
@@ -178,7 +210,11 @@ impl<'a> Case<'a> {
         };
         let name = |place: &Place| if place.is_empty() { "the body".to_owned() } else { place.clone() };
         let place = places.first()?;
-        let values = effects.iter().map(|request| format!("life {}: {}", request.life, value(request, place)));
+        let who = |request: &Request| match found(request) {
+            Some(found) => found,
+            None => format!("life {}", request.life),
+        };
+        let values = effects.iter().map(|request| format!("{}: {}", who(request), value(request, place)));
         let more = places.len() - 1;
         let tail = if more == 0 { String::new() } else { format!(" (and {more} more places differ)") };
         Some(format!("they differ in {}: {}{tail}", name(place), values.collect::<Vec<_>>().join("; ")))
@@ -192,7 +228,20 @@ pub(super) fn quoted(text: &str) -> String {
     format!("`{line}{cut}`")
 }
 
-/// A request by number and life, as the ledger shows it.
+/// A request by number and life, as the ledger shows it; a row or a line by its place.
 pub(super) fn named(request: &Request) -> String {
-    format!("request {} of life {} ({} {})", request.seq, request.life, request.method, request.path)
+    let kind = Endpoint::new(&request.method, &request.path);
+    found(request).map_or_else(
+        || format!("request {} of life {} ({kind})", request.seq, request.life),
+        |found| format!("{found} of {}", quoted(&request.effect)),
+    )
+}
+
+/// The place of what is no request: `row 2`.
+fn found(request: &Request) -> Option<String> {
+    match request.method.as_str() {
+        Endpoint::ROWS => Some(format!("row {}", request.ordinal)),
+        Endpoint::LINES => Some(format!("line {}", request.ordinal)),
+        _ => None,
+    }
 }

@@ -14,7 +14,11 @@ use crate::model::verdict::{Cause, Verdict};
 
 /// The cause of a broken promise with its facts; `None` where the verdict accuses nobody.
 pub(super) fn explain(case: &Case<'_>, verdict: Verdict) -> Option<(Cause, Vec<String>)> {
+    if let Some(found) = super::settled::explain(case, verdict) {
+        return Some(found);
+    }
     match verdict {
+        Verdict::Duplicated | Verdict::Diverged if !case.promise.endpoint.is_request() => Some((Cause::NotUnique, Vec::new())),
         Verdict::Duplicated | Verdict::Diverged => Some(repeated(case, verdict)),
         Verdict::Lost => Some(lost(case)),
         Verdict::Stuck => Some(stuck(case)),
@@ -92,6 +96,7 @@ fn lost(case: &Case<'_>) -> (Cause, Vec<String>) {
     if done && all_done && case.docket.strangers.is_empty() && case.trial.lives.len() > 1 {
         let last = case.trial.lives.last().map(|life| format!("; life {} {}", life.number, end_of(life))).unwrap_or_default();
         let fact = match effects.len() {
+            0 if !case.promise.endpoint.is_request() => format!("none of the {} is for it{last}", case.promise.endpoint),
             0 => format!("no life's request for it arrived{last}"),
             some => format!("it was asked for {some} time(s) where {} is promised{last}", case.expected),
         };
@@ -194,7 +199,8 @@ pub(super) fn ends_of(lives: &[Life]) -> Vec<String> {
     let each = groups.filter_map(|group| {
         let (first, last) = (group.first()?, group.last()?);
         let who = if group.len() == 1 {
-            format!("life {}", first.number)
+            let what = if first.reconciles { ", the reconciler," } else { "" };
+            format!("life {}{what}", first.number)
         } else {
             format!("lives {} to {}", first.number, last.number)
         };

@@ -2,6 +2,8 @@
 
 use super::case::{Case, Opinion, Phase, named, quoted};
 use super::expectation::amount_of;
+use super::settled;
+use crate::model::ledger::Request;
 use crate::model::life::TrialEnd;
 use crate::model::promise::IntentSource;
 use crate::model::verdict::Verdict;
@@ -11,7 +13,10 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Opinion> {
     if case.is_foreign() {
         return Some(foreign(case));
     }
-    let observed = case.observed();
+    let observed = case.wire();
+    if let Some(settled) = case.settled.as_ref().filter(|_| observed >= case.expected.at_least) {
+        return settled::judge(case, settled);
+    }
     if case.expected.at_most.is_some_and(|most| observed > most) {
         return Some(more(case));
     }
@@ -22,7 +27,11 @@ pub(super) fn judge(case: &Case<'_>) -> Option<Opinion> {
 /// without one it is everything in the request that is not volatile.
 fn more(case: &Case<'_>) -> Opinion {
     let effects = case.rivals();
-    let mut evidence: Vec<String> = effects.iter().map(|effect| format!("{} had an effect", named(effect))).collect();
+    if let Some(opinion) = loose(case) {
+        return opinion;
+    }
+    let did = if case.promise.endpoint.is_request() { "had an effect" } else { "is for it" };
+    let mut evidence: Vec<String> = effects.iter().map(|effect| format!("{} {did}", named(effect))).collect();
     let difference = if case.promise.amount.is_some() {
         let amounts: Vec<String> =
             effects.iter().map(|effect| amount_of(case.promise, effect).unwrap_or_else(|_| "none".to_owned())).collect();
@@ -37,6 +46,17 @@ fn more(case: &Case<'_>) -> Opinion {
     let verdict = if difference.is_some() { Verdict::Diverged } else { Verdict::Duplicated };
     evidence.extend(difference);
     Opinion::new(verdict, evidence)
+}
+
+/// Whether something was given back of which the ledger does not say whose it is, so that it cannot be told what is left.
+fn loose(case: &Case<'_>) -> Option<Opinion> {
+    let loose = &case.docket.returns.loose;
+    let too_many = case.wire().saturating_sub(case.expected.at_most.unwrap_or(u32::MAX));
+    let may_be_right = !loose.is_empty() && loose.len() >= too_many as usize;
+    may_be_right.then(|| {
+        let fact = |request: &&Request| format!("{} gives back something that no request of the ledger made", named(request));
+        Opinion::new(Verdict::Unknown, loose.iter().map(fact))
+    })
 }
 
 fn fewer(case: &Case<'_>) -> Opinion {
@@ -78,7 +98,7 @@ fn fewer(case: &Case<'_>) -> Opinion {
 /// run, one of them is too many, whatever it is called; otherwise it may stand for one that is missing.
 fn foreign(case: &Case<'_>) -> Opinion {
     let docket = case.docket;
-    let effects = docket.requests().filter(|(_, request)| request.had_effect()).count() + docket.unreadable.len();
+    let effects = docket.requests().filter(|(_, request)| docket.returns.stands(request)).count() + docket.unreadable.len();
     let clean = docket.shown.effects();
     if u32::try_from(effects).unwrap_or(u32::MAX) > clean {
         let mut opinion = more(case);

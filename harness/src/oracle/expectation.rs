@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::intent::{self, Unreadable};
+use super::net::Returns;
 use super::volatile::Mask;
 use crate::model::ledger::Request;
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Count, Endpoint, Promise};
 
 /// What a trial is measured against. See [`expect`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,8 +99,15 @@ impl Expectation {
         })
     }
 
+    /// The promise whose effects count in the end for another one.
+    pub(super) fn reconciler(&self, promise: &Promise) -> Option<usize> {
+        let by = promise.reconciled_by.as_ref()?;
+        self.promises.iter().position(|own| own.name == *by)
+    }
+
     fn effects_of<'a>(&self, index: usize, ledger: &'a [Request]) -> Vec<&'a Request> {
-        let own = |request: &&Request| request.had_effect() && self.promise_of(request) == Some(index);
+        let returns = Returns::find(&self.promises[index], ledger);
+        let own = |request: &&Request| returns.stands(request) && self.promise_of(request) == Some(index);
         let mut effects: Vec<&Request> = ledger.iter().filter(own).collect();
         effects.sort_by_key(|request| request.seq);
         effects
@@ -178,14 +186,7 @@ fn make_up(ledger: &[Request]) -> Vec<Promise> {
     for request in effects {
         match promises.iter_mut().find(|promise| promise.name == request.effect) {
             Some(promise) => promise.endpoint.path = open_segments(&promise.endpoint.path, &request.path),
-            None => promises.push(Promise {
-                name: request.effect.clone(),
-                endpoint: Endpoint { method: request.method.clone(), path: request.path.clone() },
-                intent: IntentSource::Auto,
-                count: Count::exactly(1),
-                counts: BTreeMap::new(),
-                amount: None,
-            }),
+            None => promises.push(Promise::once(&request.effect, Endpoint::new(&request.method, &request.path))),
         }
     }
     promises

@@ -15,7 +15,9 @@ mod count;
 mod expectation;
 mod intent;
 mod key;
+mod net;
 mod progress;
+mod settled;
 mod validity;
 mod volatile;
 
@@ -29,10 +31,11 @@ pub use expectation::{Expectation, expect};
 
 use expectation::Shown;
 
-use crate::model::life::{Trial, TrialEnd};
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::life::{Gap, Trial, TrialEnd};
+use crate::model::promise::{Count, Endpoint, Promise};
 use crate::model::verdict::{Cause, Judgement, Verdict};
 use case::{Case, Docket, Opinion, Phase, named, quoted};
+use settled::Settled;
 
 type Oracle = fn(&Case<'_>) -> Option<Opinion>;
 
@@ -83,6 +86,11 @@ fn judge_with(oracles: &[(&str, Oracle)], expectation: &Expectation, trial: &Tri
     let mut judgements = Vec::new();
     for (index, promise) in expectation.promises().iter().enumerate() {
         let docket = Docket::gather(expectation, index, &trial.ledger);
+        let by = expectation.reconciler(promise).map(|by| Docket::gather(expectation, by, &trial.ledger));
+        let gaps: Vec<&Gap> = trial.gaps.iter().filter(|gap| is_gap_of(gap, promise)).collect();
+        // What is not there was not done; what cannot be read may have been. A clean run must show that it can be read.
+        let blind = gaps.iter().find(|gap| !gap.is_absent || phase == Phase::Clean).map(|gap| gap.reason.clone());
+        let spoiled = spoiled.clone().or_else(|| blind.clone());
         for (intent, requests) in docket.judged() {
             let case = Case {
                 docket: &docket,
@@ -91,14 +99,21 @@ fn judge_with(oracles: &[(&str, Oracle)], expectation: &Expectation, trial: &Tri
                 expected: promise.counts.get(intent).copied().unwrap_or(promise.count),
                 known: docket.known(intent),
                 requests,
+                settled: by.as_ref().map(|by| Settled::of(by, intent)),
                 trial,
                 phase,
                 accept_declared_unknown: expectation.accept_declared_unknown,
             };
-            judgements.push(judge_case(oracles, &case, spoiled.as_deref()));
+            let mut judgement = judge_case(oracles, &case, spoiled.as_deref());
+            let absent = gaps.iter().filter(|gap| gap.is_absent && !judgement.evidence.contains(&gap.reason));
+            let absent: Vec<String> = absent.map(|gap| gap.reason.clone()).collect();
+            judgement.evidence.extend(absent);
+            judgements.push(judgement);
         }
         judgements.extend(unreadable(&docket));
-        if phase == Phase::Clean {
+        if let Some(reason) = blind.filter(|_| docket.judged().next().is_none()) {
+            judgements.push(unseeable(promise, reason));
+        } else if phase == Phase::Clean {
             judgements.extend(unseen(&docket, trial));
         }
     }
@@ -125,12 +140,17 @@ fn judge_case(oracles: &[(&str, Oracle)], case: &Case<'_>, spoiled: Option<&str>
             evidence.push(fact);
         }
     }
+    evidence.extend(case.given_back());
+    if let Some(settled) = case.settled.as_ref().filter(|_| verdict == Verdict::Once && case.wire() != case.observed()) {
+        evidence.push(settled::summary(case, settled));
+    }
     if verdict == Verdict::Once && case.known.is_none() && case.phase == Phase::Injured {
         evidence.extend(news(case));
     }
     let (promise, intent) = (case.promise.name.clone(), case.intent.to_owned());
     let expected = if case.is_foreign() { "none".to_owned() } else { case.expected.to_string() };
-    Judgement { promise, intent, verdict, expected, observed: case.observed(), cause, evidence }
+    let on_the_way = Some(case.gross()).filter(|all| *all != case.observed());
+    Judgement { promise, intent, verdict, expected, observed: case.observed(), on_the_way, cause, evidence }
 }
 
 /// Asks one oracle; a panic becomes an answer that is not a pass.
@@ -157,9 +177,29 @@ fn unreadable(docket: &Docket<'_>) -> Option<Judgement> {
         verdict: Verdict::Unknown,
         expected: docket.promise.count.to_string(),
         observed: u32::try_from(evidence.len()).unwrap_or(u32::MAX),
+        on_the_way: None,
         cause: None,
         evidence,
     })
+}
+
+/// Whether effects that a promise is measured by could not be read.
+fn is_gap_of(gap: &Gap, promise: &Promise) -> bool {
+    gap.promise == promise.name || Some(&gap.promise) == promise.reconciled_by.as_ref()
+}
+
+/// The answer for a promise whose effects cannot be read, where no intent of it is known.
+fn unseeable(promise: &Promise, reason: String) -> Judgement {
+    Judgement {
+        promise: promise.name.clone(),
+        intent: NO_INTENT.to_owned(),
+        verdict: Verdict::Unknown,
+        expected: promise.count.to_string(),
+        observed: 0,
+        on_the_way: None,
+        cause: None,
+        evidence: vec![reason],
+    }
 }
 
 /// A promise of at least one effect of which the clean run has none.
@@ -170,7 +210,7 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
         return None;
     }
     let others: BTreeSet<String> =
-        trial.ledger.iter().filter(|r| r.had_effect()).map(|r| format!("{} {}", r.method, r.path)).take(5).collect();
+        trial.ledger.iter().filter(|r| r.had_effect()).map(|r| Endpoint::new(&r.method, &r.path).to_string()).take(5).collect();
     let mut evidence = vec![format!("no effect of the clean run matches {}", promise.endpoint)];
     if !others.is_empty() {
         evidence.push(format!("effects were asked for by {}", others.into_iter().collect::<Vec<_>>().join(", ")));
@@ -185,6 +225,7 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
         verdict: Verdict::Lost,
         expected: promise.count.to_string(),
         observed: 0,
+        on_the_way: None,
         cause: Some(Cause::Unexplained),
         evidence,
     })
@@ -192,14 +233,9 @@ fn unseen(docket: &Docket<'_>, trial: &Trial) -> Option<Judgement> {
 
 /// What there is to object to in a trial that has no intent to judge.
 fn whole_trial(expectation: &Expectation, trial: &Trial, phase: Phase, spoiled: Option<String>) -> Option<Judgement> {
-    let nobody = Promise {
-        name: expectation.promises().first().map_or(NO_PROMISE, |promise| &promise.name).to_owned(),
-        endpoint: Endpoint { method: String::new(), path: String::new() },
-        intent: IntentSource::Auto,
-        count: Count { at_least: 0, at_most: None },
-        counts: BTreeMap::new(),
-        amount: None,
-    };
+    let name = expectation.promises().first().map_or(NO_PROMISE, |promise| &promise.name);
+    let count = Count { at_least: 0, at_most: None };
+    let nobody = Promise { count, ..Promise::once(name, Endpoint::new("", "")) };
     let shown = Shown::default();
     let docket = Docket::empty(&nobody, &shown);
     let case = Case {
@@ -209,6 +245,7 @@ fn whole_trial(expectation: &Expectation, trial: &Trial, phase: Phase, spoiled: 
         expected: nobody.count,
         known: None,
         requests: &[],
+        settled: None,
         trial,
         phase,
         accept_declared_unknown: expectation.accept_declared_unknown,

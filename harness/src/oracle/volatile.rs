@@ -100,7 +100,16 @@ fn leaves<'a>(endpoint: &Endpoint, request: &'a Request) -> Leaves<'a> {
         out.insert(format!("?{name}"), Cow::Owned(Value::from(value)));
     }
     flatten(&request.body, String::new(), &mut out);
+    out.retain(|place, _| !is_of_key(request, place));
     out
+}
+
+/// Whether a place holds the key of a request rather than a part of what it asks for: a mail's Message-ID, an idempotency key that
+/// stands in the body or among the arguments of a tool.
+fn is_of_key(request: &Request, place: &str) -> bool {
+    let name = place.rsplit('/').next().unwrap_or_default();
+    let letters: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    letters == "idempotencykey" || (request.method == Endpoint::MAIL && place == "/message_id")
 }
 
 fn flatten<'a>(value: &'a Value, place: Place, out: &mut Leaves<'a>) {

@@ -38,6 +38,7 @@ fn judgement(promise: &str, verdict: Verdict, observed: u32) -> Judgement {
         verdict,
         expected: "exactly 1".to_owned(),
         observed,
+        on_the_way: None,
         cause: None,
         evidence: vec![],
     }
@@ -51,6 +52,7 @@ fn cell(values: &[&str], strip: String, landmarks: &[(u32, &str)]) -> Cell {
         false => RunVerdict::Clean,
     };
     Cell {
+        allowances: vec![],
         mode: Mode::Kill,
         mode_reason: None,
         depths: Vec::new(),

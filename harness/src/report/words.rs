@@ -80,6 +80,7 @@ fn sentence(verdict: Verdict, promise: &str, intent: &str, expected: &str, obser
         Verdict::Stuck => format!("{what}: the workflow never got done; it {happened}"),
         Verdict::Overlap => format!("{what}: two executors were at it at once; it {happened}"),
         Verdict::DeclaredUnknown => format!("{what}: the workflow says it does not know; it {happened}"),
+        Verdict::Unknown if observed == 0 => format!("{what}: cannot be judged; none was seen, promised {expected}"),
         Verdict::Unknown => format!("{what}: cannot be judged; it {happened}, promised {expected}"),
     }
 }

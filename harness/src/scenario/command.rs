@@ -18,6 +18,8 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
         setup_always: false,
         resume: start.clone(),
         start,
+        reset: Vec::new(),
+        reconcile: Vec::new(),
         env: Vec::new(),
         network: Network::Private,
         done_exit_codes: vec![0],

@@ -81,6 +81,16 @@ pub(super) struct WorkflowFile {
     #[serde(default)]
     #[schemars(with = "Command")]
     pub resume: Option<Spanned<Command>>,
+    /// A command that is run before the first life of each trial, uninjured: it sets back what killpoint cannot, such as the tables of a
+    /// database server.
+    #[serde(default)]
+    #[schemars(with = "Command")]
+    pub reset: Option<Spanned<Command>>,
+    /// A command that is run after the last life of each trial, uninjured, as one more life: the job that finds and mends what
+    /// a crash has left.
+    #[serde(default)]
+    #[schemars(with = "Command")]
+    pub reconcile: Option<Spanned<Command>>,
     /// Environment, on top of killpoint's own.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Scalar>")]
@@ -170,9 +180,24 @@ pub(super) struct PromiseFile {
     /// Its name: letters, digits, `_`, `-` and `.`. It names the effect in crash points and reports.
     #[schemars(with = "String", regex(pattern = r"^[A-Za-z0-9_.-]+$"))]
     pub name: Text,
-    /// The requests it is about: a method and a path, such as `POST /v1/charges`; `*` or `{id}` stands for any one segment.
-    #[schemars(with = "String", regex(pattern = r"^[A-Z]+ /\S*$"))]
+    /// What is done to the outside world. Requests by a method and a path, such as `POST /v1/charges`, where `*` or `{id}` stands for
+    /// any one segment; `mail`: mails that are sent; `mcp TOOL`: calls of a tool; `rows`: rows that `query` gives when the last life
+    /// is over; `lines`: lines of JSON that stand in `file` then.
+    #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mail|mcp \S+|rows|lines)$"))]
     pub effect: Text,
+    /// With `rows`: the path of an SQLite database, where `{state}` stands for the state folder and a relative one starts at `dir`; or
+    /// `postgres://...`, which needs `network = "host"`. A server is not set back between trials: have `reset` do that.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub database: Option<Text>,
+    /// With `rows`: the query. Each row of its answer is one effect, whose columns are the fields of its body.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub query: Option<Text>,
+    /// With `lines`: the path of the file; `{state}` stands for the state folder. A relative one starts at `dir`.
+    #[serde(default)]
+    #[schemars(with = "String")]
+    pub file: Option<Text>,
     /// Where the intent of a request stands: a JSONPath into the body, `header:NAME` or `query:NAME`.
     /// Where it is left out: the body without what differs between two clean runs.
     #[serde(default)]
@@ -198,6 +223,16 @@ pub(super) struct PromiseFile {
     #[serde(default)]
     #[schemars(with = "String", regex(pattern = r"^\$"))]
     pub amount: Option<Text>,
+    /// Requests that give effects back, such as `POST /v1/refunds`: an effect that was given back whole does not count. They name it
+    /// by `charge` or `payment_intent` in their body, or by a segment of their path.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mcp \S+)$"))]
+    pub net_of: Option<Text>,
+    /// The name of another promise whose effects count in the end: of this one there may be more than promised on the way, and for
+    /// each intent that one must come to the promised number.
+    #[serde(default)]
+    #[schemars(with = "String", regex(pattern = r"^[A-Za-z0-9_.-]+$"))]
+    pub reconciled_by: Option<Text>,
 }
 
 /// The promises, in the order of the file.

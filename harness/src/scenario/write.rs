@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::duration::format_ms;
-use crate::model::promise::{Count, IntentSource, Promise};
+use crate::model::promise::{Count, IntentSource, Promise, Source};
 use crate::model::scenario::{CampaignSpec, Role, Scenario, StepFailure, Strategy};
 
 /// The scenario as a file, with a comment for each part.
@@ -86,6 +86,12 @@ impl Writer {
         );
         self.entry("start", &role.start, "");
         self.entry("resume", &role.resume, "");
+        if !role.reset.is_empty() {
+            self.entry("reset", &role.reset, "run before the first life of a trial, uninjured");
+        }
+        if !role.reconcile.is_empty() {
+            self.entry("reconcile", &role.reconcile, "run after the last life of a trial, uninjured");
+        }
         self.entry("network", role.network, "whose its lives have: private or host");
         self.entry("done_exit_codes", &role.done_exit_codes, "these say: done");
         self.entry("unknown_exit_codes", &role.unknown_exit_codes, "these say: I do not know, a person must look");
@@ -106,6 +112,14 @@ impl Writer {
         self.line("[[promise]]");
         self.entry("name", &promise.name, "");
         self.entry("effect", promise.endpoint.to_string(), "");
+        match &promise.source {
+            Some(Source::Rows { database, query }) => {
+                self.entry("database", database, "");
+                self.entry("query", query, "each row is one effect");
+            }
+            Some(Source::Lines { file }) => self.entry("file", file, "each line of JSON is one effect"),
+            None => {}
+        }
         let intent = match &promise.intent {
             IntentSource::Body(path) => Some(path.clone()),
             IntentSource::Header(name) => Some(format!("header:{name}")),
@@ -126,6 +140,12 @@ impl Writer {
         }
         if let Some(amount) = &promise.amount {
             self.entry("amount", amount, "must be the same in every life");
+        }
+        if let Some(net_of) = &promise.net_of {
+            self.entry("net_of", net_of.to_string(), "what these give back whole does not count");
+        }
+        if let Some(by) = &promise.reconciled_by {
+            self.entry("reconciled_by", by, "the promise whose effects count in the end");
         }
         if !promise.counts.is_empty() {
             self.line("\n[promise.counts]");

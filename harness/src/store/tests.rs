@@ -259,7 +259,7 @@ fn a_trial_is_kept_under_its_cell_and_number() {
     let dir = tempfile::tempdir().expect("a folder");
     let folder = RunFolder::create_at(dir.path()).expect("a run folder");
     let schedule: Schedule = "charge#1:answered kill".parse().expect("a schedule");
-    let trial = Trial { schedule, lives: vec![], ledger: vec![], end: TrialEnd::Unreached };
+    let trial = Trial { schedule, lives: vec![], ledger: vec![], end: TrialEnd::Unreached, gaps: vec![] };
     folder.write_trial(0, 12, &trial).expect("written");
     let text = fs::read_to_string(dir.path().join("trials/c0-t000012.json")).expect("the file");
     assert_eq!(serde_json::from_str::<Trial>(&text).expect("a trial"), trial);

@@ -203,12 +203,22 @@ pub fn own_program() -> PathBuf {
 pub fn needs(role: &Role, cache: Option<&Path>, cell: &[(String, String)]) -> Vec<PathBuf> {
     let mut needs: Vec<PathBuf> = [Some(role.dir.as_path()), cache].into_iter().flatten().map(Path::to_owned).collect();
     needs.extend(role.state_paths.iter().cloned());
-    let words = role.start.iter().chain(&role.resume).chain(cell.iter().map(|(_, value)| value));
+    let words = role
+        .start
+        .iter()
+        .chain(&role.resume)
+        .chain(&role.reset)
+        .chain(&role.reconcile)
+        .chain(cell.iter().map(|(_, value)| value));
     let texts: Vec<&String> = words.chain(role.env.iter().map(|(_, value)| value)).collect();
     needs.extend(texts.iter().any(|text| text.contains("{mcp.command}")).then(own_program));
     needs.extend(texts.iter().map(PathBuf::from).filter(|path| path.is_absolute()));
     // The first word may be a path from the working directory.
-    needs.extend([&role.start, &role.resume].into_iter().filter_map(|command| Some(role.dir.join(command.first()?))));
+    needs.extend(
+        [&role.start, &role.resume, &role.reset, &role.reconcile]
+            .into_iter()
+            .filter_map(|command| Some(role.dir.join(command.first()?))),
+    );
     let is_of_tmp = |name: &OsString| ["TMPDIR", "TMP", "TEMP"].iter().any(|own| name == own);
     let inherited =
         std::env::vars_os().filter(|(name, _)| !is_of_tmp(name)).map(|(_, value)| value.to_string_lossy().into_owned());

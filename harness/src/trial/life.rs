@@ -77,6 +77,7 @@ pub async fn live(plan: LifePlan, recorder: &Arc<Recorder>, control: &Control, i
         processes: outcome.processes,
         notices,
         output_tail: tail(&output),
+        reconciles: false,
     }
 }
 

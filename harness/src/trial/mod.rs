@@ -3,6 +3,7 @@
 //! Here two rooms meet that do not know each other: the tracer's calls and the sandbox's moments, in one sequence (`recorder`).
 
 mod album;
+mod around;
 mod command;
 mod enclosure;
 mod keeper;
@@ -13,6 +14,7 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 mod visit;
+mod witness;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -161,12 +163,13 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
     if !drain(role, &sandbox, &lives).await {
         end = unsettled();
     }
-    let ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
+    let mut ledger = sandbox.ledger().map_err(TrialError::Sandbox)?;
     if matches!(end, TrialEnd::Done | TrialEnd::DeclaredUnknown | TrialEnd::Stuck { .. }) && !plan.schedule.is_done_to(&ledger) {
         end = TrialEnd::Unreached;
     }
+    let gaps = witness::hear(&stage, &lives, &mut ledger).await;
     sandbox.stop().await;
-    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end }, first })
+    Ok(TrialResult { trial: Trial { schedule: plan.schedule.clone(), lives, ledger, end, gaps }, first })
 }
 
 /// The sandbox of a trial: its ledger goes on where the one of the lives before has ended.
@@ -249,21 +252,26 @@ impl<'a> Stage<'a> {
     async fn lives(&self, keeper: &Keeper, interrupt: &Interrupt) -> Result<(Vec<Life>, TrialEnd, Recording), TrialError> {
         let (mut lives, mut first) = (self.plan.past.clone(), Recording::default());
         let kills = self.plan.schedule.kills();
+        if let Some(end) = self.reset(keeper, interrupt).await? {
+            return Ok((lives, end, first));
+        }
         loop {
             let number = u32::try_from(lives.len() + 1).unwrap_or(u32::MAX);
             let target = self.plan.schedule.kill_of(number).cloned();
-            let (life, recorder, is_settled) = self.live(number, target, keeper, interrupt).await?;
+            let command = if number == 1 { ("start", &*self.role.start) } else { ("resume", &*self.role.resume) };
+            let (life, recorder, is_settled) = self.live(number, target, command, keeper, interrupt).await?;
             if lives.len() == self.plan.past.len() {
                 first = self.recording(&recorder);
             }
             let end = if is_settled { self.after(&life, lives.len() < kills) } else { Some(unsettled()) };
             lives.push(life);
+            let end = end.or_else(|| {
+                let reason = || format!("not done after {number} lives; the last one {}", last_words(&lives));
+                (number >= self.role.lives_max).then(|| TrialEnd::Stuck { reason: reason() })
+            });
             if let Some(end) = end {
+                let end = self.reconcile(&mut lives, end, keeper, interrupt).await?;
                 return Ok((lives, end, first));
-            }
-            if number >= self.role.lives_max {
-                let reason = format!("not done after {number} lives; the last one {}", last_words(&lives));
-                return Ok((lives, TrialEnd::Stuck { reason }, first));
             }
         }
     }
@@ -272,10 +280,10 @@ impl<'a> Stage<'a> {
         &self,
         number: u32,
         target: Option<Point>,
+        (what, argv): (&'static str, &[String]),
         keeper: &Keeper,
         interrupt: &Interrupt,
     ) -> Result<(Life, Arc<Recorder>, bool), TrialError> {
-        let (what, argv) = if number == 1 { ("start", &self.role.start) } else { ("resume", &self.role.resume) };
         let layout = &self.enclosure.layout;
         let outside = |path: &Path| layout.outside(path);
         let command =

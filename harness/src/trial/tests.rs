@@ -1,10 +1,12 @@
 //! Trials of a small Python workflow: that a kill lands at each moment of a request, and that nothing runs past it.
 
+mod outside;
+
 use std::path::Path;
 
 use super::*;
 use crate::model::ledger::Outcome;
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Endpoint, IntentSource, Promise};
 use crate::scenario::from_command;
 use crate::state::Worlds;
 
@@ -23,14 +25,8 @@ fn scenario(script: &str) -> Scenario {
     let mut scenario = from_command(&argv, Path::new("/"));
     // The script may hold braces, which `from_command` has doubled; it must not be resumed here.
     scenario.roles[0].lives_max = 1;
-    scenario.promises = vec![Promise {
-        name: "charge".to_owned(),
-        endpoint: Endpoint { method: "POST".to_owned(), path: "/v1/charges".to_owned() },
-        intent: IntentSource::Body("$.metadata.invoice".to_owned()),
-        count: Count::exactly(1),
-        counts: Default::default(),
-        amount: None,
-    }];
+    let intent = IntentSource::Body("$.metadata.invoice".to_owned());
+    scenario.promises = vec![Promise { intent, ..Promise::once("charge", Endpoint::new("POST", "/v1/charges")) }];
     scenario
 }
 

@@ -43,12 +43,25 @@ impl Api {
 
     /// Asks whether an invoice has been charged.
     pub fn is_charged(&self, invoice: &Invoice) -> Result<bool> {
+        Ok(!self.charges_of(invoice)?.is_empty())
+    }
+
+    /// The ids of all charges for an invoice, the oldest first.
+    pub fn charges_of(&self, invoice: &Invoice) -> Result<Vec<String>> {
         let request = self.agent.get(format!("{}/v1/charges/search", self.base));
         let request = request.query("query", format!("metadata['invoice']:'{}'", invoice.id));
         let text = request.call().and_then(|mut response| response.body_mut().read_to_string());
         let text = text.map_err(|error| format!("search {}: {error}", invoice.id))?;
         let page: serde_json::Value = serde_json::from_str(&text).map_err(|error| format!("search {}: {error}", invoice.id))?;
         let charges = page["data"].as_array().ok_or_else(|| format!("search {}: no list in the answer", invoice.id))?;
-        Ok(!charges.is_empty())
+        // The newest stand first.
+        Ok(charges.iter().rev().filter_map(|charge| charge["id"].as_str()).map(str::to_owned).collect())
+    }
+
+    /// Gives a charge back whole.
+    pub fn refund(&self, charge: &str) -> Result<()> {
+        let request = self.agent.post(format!("{}/v1/refunds", self.base)).header("Idempotency-Key", format!("refund-{charge}"));
+        let answer = request.send_form([("charge", charge)]).and_then(|mut response| response.body_mut().read_to_string());
+        answer.map(drop).map_err(|error| format!("refund {charge}: {error}").into())
     }
 }

@@ -4,6 +4,8 @@
 
 mod api;
 mod journal;
+mod messages;
+mod outbox;
 mod receipt;
 
 use std::path::PathBuf;
@@ -11,6 +13,8 @@ use std::process::ExitCode;
 
 pub use api::Api;
 pub use journal::DoneLog;
+pub use messages::Messages;
+pub use outbox::Outbox;
 
 /// Why a target could not go on; it is printed in one line.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
@@ -35,21 +39,35 @@ pub struct Job {
     pub state: PathBuf,
     /// The invoices of the command line, `INVOICE:CENTS` each, in its order.
     pub invoices: Vec<Invoice>,
+    /// Whether it is the job that runs afterwards, `--reconcile`.
+    pub reconciles: bool,
 }
 
 impl Job {
     fn from_command_line() -> Result<Self> {
         let variable = |name: &str| std::env::var(name).map_err(|error| format!("{name}: {error}"));
-        let invoices = std::env::args().skip(1).map(|text| parse(&text)).collect::<Result<Vec<_>>>()?;
+        let (flags, words): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(|text| text == "--reconcile");
+        let invoices = words.iter().map(|text| parse(text)).collect::<Result<Vec<_>>>()?;
         if invoices.is_empty() {
             return Err("expected at least one INVOICE:CENTS".into());
         }
-        Ok(Self { api: Api::new(&variable("BILLING_URL")?), state: variable("STATE_DIR")?.into(), invoices })
+        let (api, state) = (Api::new(&variable("BILLING_URL")?), variable("STATE_DIR")?.into());
+        Ok(Self { api, state, invoices, reconciles: !flags.is_empty() })
     }
 
     /// The journal of invoices that are done.
     pub fn done_log(&self) -> DoneLog {
         DoneLog::new(self.state.join("done.log"))
+    }
+
+    /// The outbox.
+    pub fn outbox(&self) -> Result<Outbox> {
+        Outbox::open(&self.state)
+    }
+
+    /// The messages for somebody else.
+    pub fn messages(&self) -> Messages {
+        Messages::new(self.state.join("messages.jsonl"))
     }
 }
 

@@ -26,19 +26,20 @@ fn census(points: usize) -> Census {
     Census { points: (0..points).map(point).collect(), window_start: Some(0) }
 }
 
-fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
+pub(in crate::campaign) fn judged(intent: &str, verdict: Verdict, cause: Option<Cause>) -> Judgement {
     Judgement {
         promise: "charge".to_owned(),
         intent: intent.to_owned(),
         verdict,
         expected: "exactly 1".to_owned(),
         observed: 2,
+        on_the_way: None,
         cause,
         evidence: vec![format!("evidence of {intent}")],
     }
 }
 
-fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
+pub(in crate::campaign) fn record(point: usize, judgements: Vec<Judgement>) -> TrialRecord {
     TrialRecord {
         cell: 0,
         trial: point as u64,

@@ -157,6 +157,7 @@ fn doubts(expectation: &Expectation, reels: &[Reel]) -> Vec<String> {
             lives: vec![reel.life.clone()],
             ledger: reel.ledger.clone(),
             end: reel.end.clone(),
+            gaps: Vec::new(),
         };
         let judged = oracle::judge_baseline(expectation, &trial);
         if let Some(broken) = judged.iter().find(|judgement| !judgement.verdict.is_kept()) {

@@ -26,6 +26,7 @@ pub fn life(number: u32) -> Life {
         processes: 1,
         notices: vec![],
         output_tail: vec![],
+        reconciles: false,
     }
 }
 
@@ -80,6 +81,7 @@ pub fn judgement(verdict: Verdict, observed: u32) -> Judgement {
         verdict,
         expected: "exactly 1".to_owned(),
         observed,
+        on_the_way: None,
         cause: (!verdict.is_kept()).then_some(Cause::NoKey),
         evidence: if verdict.is_kept() { vec![] } else { vec!["life 1 and life 2 sent no key".to_owned()] },
     }

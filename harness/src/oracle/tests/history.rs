@@ -6,21 +6,15 @@ use serde_json::{Value, json};
 
 use crate::model::ledger::{Outcome, Request};
 use crate::model::life::{Life, LifeEnd, Trial, TrialEnd};
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Endpoint, IntentSource, Promise};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::{Judgement, Verdict};
 use crate::oracle::{Expectation, expect, judge, judge_baseline};
 
 /// `charge`: `POST /v1/charges`, intent `$.metadata.invoice`, exactly one.
 pub(super) fn charges() -> Promise {
-    Promise {
-        name: "charge".to_owned(),
-        endpoint: Endpoint { method: "POST".to_owned(), path: "/v1/charges".to_owned() },
-        intent: IntentSource::Body("$.metadata.invoice".to_owned()),
-        count: Count::exactly(1),
-        counts: BTreeMap::new(),
-        amount: None,
-    }
+    let intent = IntentSource::Body("$.metadata.invoice".to_owned());
+    Promise { intent, ..Promise::once("charge", Endpoint::new("POST", "/v1/charges")) }
 }
 
 /// The same with the amount promised.
@@ -104,9 +98,10 @@ pub(super) fn trial_of(ends: &[LifeEnd], end: TrialEnd, requests: impl IntoItera
         processes: 1,
         notices: Vec::new(),
         output_tail: vec!["starting".to_owned(), format!("last words of life {}", index + 1), " ".to_owned()],
+        reconciles: false,
     };
     let lives = ends.iter().enumerate().map(life).collect();
-    Trial { schedule: Schedule::default(), lives, ledger: ledger(requests), end }
+    Trial { schedule: Schedule::default(), lives, ledger: ledger(requests), end, gaps: Vec::new() }
 }
 
 /// One life killed, one that is done.

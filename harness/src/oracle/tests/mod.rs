@@ -3,5 +3,6 @@
 mod auto;
 mod causes;
 mod history;
+mod outside;
 mod properties;
 mod verdicts;

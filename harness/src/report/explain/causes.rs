@@ -4,7 +4,7 @@ use super::{Explanation, Text};
 use crate::model::verdict::Cause;
 use crate::report::words;
 
-const ALL: [Cause; 12] = [
+const ALL: [Cause; 13] = [
     Cause::NoKey,
     Cause::KeyChanged,
     Cause::KeyNotAlways,
@@ -14,6 +14,7 @@ const ALL: [Cause; 12] = [
     Cause::RecordedBeforeDone,
     Cause::NotRetried,
     Cause::RequestChanged,
+    Cause::NotUnique,
     Cause::ResumeFails,
     Cause::ResumeHangs,
     Cause::Unexplained,
@@ -35,6 +36,7 @@ fn text(cause: Cause) -> Text {
         Cause::RecordedBeforeDone => RECORDED_BEFORE_DONE,
         Cause::NotRetried => NOT_RETRIED,
         Cause::RequestChanged => REQUEST_CHANGED,
+        Cause::NotUnique => NOT_UNIQUE,
         Cause::ResumeFails => RESUME_FAILS,
         Cause::ResumeHangs => RESUME_HANGS,
         Cause::Unexplained => UNEXPLAINED,
@@ -53,6 +55,7 @@ pub(super) fn mend_line(cause: Cause) -> &'static str {
         Cause::RecordedBeforeDone => "Record \"about to\" before the request, \"done\" only after the answer.",
         Cause::NotRetried => "On resume send again what has no recorded answer, with the same key.",
         Cause::RequestChanged => "Store the request before sending it; on resume send the stored one.",
+        Cause::NotUnique => "Have the table refuse the second: a unique index over the intent, and an upsert.",
         Cause::ResumeFails => "Replay it, and mend the error that the resumed life ends with.",
         Cause::ResumeHangs => "Find what it waits for: often a lock or lease of the life that died.",
         Cause::Unexplained => "Replay it and compare the requests of its lives in the trial's file.",
@@ -135,6 +138,16 @@ const REQUEST_CHANGED: Text = Text {
     mend: "make the decision a step of its own whose result is stored, and let the step that sends only read it. Answers of a model, \
            prices and clocks belong into the first.",
     example: "plan = store.get_or_create(thread, lambda: decide(state))  # durable from here on\ncharge(plan.invoice, plan.cents, key=plan.key)",
+};
+
+const NOT_UNIQUE: Text = Text {
+    means: "The workflow wrote the same row or line again after the crash, and nothing where it is kept refused the second one.",
+    known: "the effects are rows that the scenario's query gives, or lines of a file, read when the last life was over; several of \
+            them are for one intent.",
+    mend: "let the table carry the promise: a unique index over what names the intent, and INSERT ... ON CONFLICT DO NOTHING. Write the \
+           row in the transaction that records the step, so that there is no instant between them. A file cannot refuse anything: look \
+           for the intent before appending, or leave its readers to drop the second.",
+    example: "CREATE UNIQUE INDEX one_payout_per_invoice ON payouts (invoice);\nINSERT INTO payouts (invoice, cents) VALUES (?, ?) ON CONFLICT DO NOTHING;",
 };
 
 const RESUME_FAILS: Text = Text {

@@ -10,7 +10,7 @@ mod states;
 mod strip;
 
 use crate::model::fault::Fault;
-use crate::model::report::{Mode, PointCounts, Report, RunVerdict};
+use crate::model::report::{Allowance, Mode, PointCounts, Report, RunVerdict};
 use crate::model::verdict::Judgement;
 
 use super::words;
@@ -108,21 +108,49 @@ fn shown_clean(report: &Report) -> String {
     kept.sort();
     kept.dedup();
     let kept = kept.join(", ");
+    let but = allowed(report);
     match report.mode {
         _ if report.points.total == 0 => {
             let faults: u64 = report.cells.iter().flat_map(|cell| &cell.wire).map(|wire| wire.reached).sum();
             let faults = words::counted(faults, "trial");
             format!("{faults} with something going wrong on the wire, in {runs}, and each time: {kept}.")
         }
-        Mode::Kill => format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.", reached_all(&report.points)),
+        Mode::Kill => {
+            format!("Killed at {} of {runs}, resumed each time, and each time: {kept}.{but}", reached_all(&report.points))
+        }
         Mode::Image => {
             let states = words::counted(report.states.distinct, "distinct state");
             format!(
-                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.",
+                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.{but}",
                 reached_all(&report.points)
             )
         }
     }
+}
+
+/// What was accepted besides the promised number, one sentence for each; with a space before it.
+fn allowed(report: &Report) -> String {
+    let mut text = String::new();
+    for cell in &report.cells {
+        let of = if cell.cell.is_empty() { String::new() } else { format!(" of {}", cell.cell.join(" ")) };
+        for Allowance { promise, declared_unknown, surplus, most } in &cell.allowances {
+            if *declared_unknown > 0 {
+                let points = words::counted(*declared_unknown, "point");
+                text += &format!(
+                    " But after {points}{of} the workflow said that it does not know whether {promise} happened, and ended; the \
+                     scenario accepts that."
+                );
+            }
+            if *surplus > 0 {
+                let points = words::counted(*surplus, "point");
+                text += &format!(
+                    " After {points}{of} there were more of {promise} on the way, up to {most}; what was given back or reconciled \
+                     afterwards made it right."
+                );
+            }
+        }
+    }
+    text
 }
 
 /// `charge exactly 1 per intent`.

@@ -130,3 +130,20 @@ fn at_most_ten_unreached_points_are_named() {
     assert_eq!(shown.matches("pwrite64(checkpoints.db-wal)#").count(), 10, "{shown}");
     assert!(shown.contains("and 2 more, in report.json"), "{shown}");
 }
+
+#[test]
+fn a_clean_run_says_how_often_a_promise_was_kept_by_what_it_allows() {
+    let mut report = samples::clean();
+    let unused = text(&report, PLAIN_80);
+    report.cells[0].allowances = vec![Allowance { promise: "charge".to_owned(), declared_unknown: 4, surplus: 1, most: 2 }];
+    let shown = text(&report, PLAIN_80).split_whitespace().collect::<Vec<_>>().join(" ");
+    for words in [
+        "after 4 points",
+        "the workflow said that it does not know whether charge happened, and ended; the scenario accepts that.",
+        "After 1 point",
+        "there were more of charge on the way, up to 2",
+    ] {
+        assert!(shown.contains(words), "no `{words}` in\n{shown}");
+    }
+    assert!(!unused.contains("does not know") && !unused.contains("on the way"), "{unused}");
+}

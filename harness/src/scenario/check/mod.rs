@@ -2,6 +2,7 @@
 //! One file per section of the scenario.
 
 mod campaign;
+mod effect;
 mod promise;
 mod sandbox;
 mod workflow;
@@ -32,6 +33,7 @@ pub(super) fn check(file: &ScenarioFile, source: &str, base: &Path) -> Result<Sc
     let sandbox = check.sandbox(&file.sandbox);
     let promises = check.promises(&file.promise.0);
     let campaign = check.campaign(&file.campaign);
+    check.window(&file.campaign, &promises);
     check.unused_matrix();
     if !check.problems.is_empty() {
         return Err(check.problems);

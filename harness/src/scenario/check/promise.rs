@@ -11,9 +11,6 @@ use super::Check;
 use crate::model::point::is_name;
 use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
 
-/// The methods an effect may have.
-const METHODS: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "GET"];
-
 impl Check<'_> {
     pub(super) fn promises(&mut self, files: &[Spanned<PromiseFile>]) -> Vec<Promise> {
         let (mut names, mut endpoints) = (BTreeMap::new(), BTreeMap::new());
@@ -33,6 +30,7 @@ impl Check<'_> {
             }
             promises.push(promise);
         }
+        self.reconcilers(files);
         promises
     }
 
@@ -43,48 +41,25 @@ impl Check<'_> {
             let problem = problem.label("expected letters, digits, `_`, `-` and `.`, and not `start`");
             self.report(problem.hint("the name stands in crash points: `charge#1:answered`"));
         }
-        let endpoint = self.endpoint(&file.effect);
+        let (endpoint, source) = self.effect(file);
         let intent = file.intent.as_ref().map_or(IntentSource::Auto, |intent| self.intent(intent));
+        if let Some(text) = &file.intent {
+            self.intent_of_effect(&endpoint, &intent, text);
+        }
         let count = self.count(file);
         let counts = self.counts(file);
         let amount = file.amount.as_ref().map(|amount| {
             self.json_path(amount);
             amount.get_ref().clone()
         });
-        Promise { name, endpoint, intent, count, counts, amount }
-    }
-
-    fn endpoint(&mut self, effect: &Text) -> Endpoint {
-        let text = effect.get_ref().as_str();
-        let (method, path) = text.split_once(' ').unwrap_or((text, ""));
-        let problem = if !METHODS.contains(&method) && path.starts_with('/') {
-            let upper = METHODS.into_iter().find(|known| *known == method.to_uppercase());
-            let problem = Problem::at(self.part(effect, 0..method.len()), format!("unknown method `{method}`"));
-            let hint = upper.map(|upper| format!("methods stand in capitals: `{upper}`"));
-            let problem = problem.label(format!("known are {}", METHODS.join(", ")));
-            Some(problem.maybe_hint(hint.or_else(|| super::did_you_mean(&method.to_uppercase(), METHODS))))
-        } else if text.contains("://") {
-            Some(Problem::at(effect.span(), "`effect` holds a whole URL").label("expected a method and a path, without the host"))
-        } else if !METHODS.contains(&method) || !path.starts_with('/') {
-            Some(
-                Problem::at(effect.span(), "`effect` is not a method and a path")
-                    .label("expected a method, one space and a path with `/` first"),
-            )
-        } else {
-            bad_path(path).map(|(part, expected)| {
-                let start = text.len() - path.len() + (part.as_ptr() as usize - path.as_ptr() as usize);
-                Problem::at(self.part(effect, start..start + part.len()), "not a path of requests").label(expected)
-            })
-        };
-        match problem {
-            None => Endpoint { method: method.to_owned(), path: path.to_owned() },
-            Some(problem) => {
-                self.report(
-                    problem.hint("such as `effect = \"POST /v1/charges\"` or `effect = \"POST /v1/subscriptions/{id}/pause\"`"),
-                );
-                Endpoint { method: String::new(), path: String::new() }
-            }
+        let net_of = file.net_of.as_ref().map(|net_of| self.net_of(net_of));
+        if let (Some(net_of), false) = (&file.net_of, endpoint.is_request()) {
+            let problem = Problem::at(net_of.span(), "only requests can be given back").label("these are no requests");
+            let problem = problem.other(file.effect.span(), "the effect");
+            self.report(problem.hint("leave out in the query what does not count: `WHERE refunded_at IS NULL`"));
         }
+        let reconciled_by = file.reconciled_by.as_ref().map(|by| by.get_ref().clone());
+        Promise { name, endpoint, intent, count, counts, amount, source, net_of, reconciled_by }
     }
 
     fn intent(&mut self, intent: &Text) -> IntentSource {
@@ -176,17 +151,4 @@ fn same_requests(endpoint: &Endpoint) -> Option<String> {
     let path = endpoint.path.strip_suffix('/').unwrap_or(&endpoint.path);
     let segments = path.split('/').map(|segment| if segment.starts_with('{') { "*" } else { segment });
     (!endpoint.path.is_empty()).then(|| format!("{} {}", endpoint.method, segments.collect::<Vec<_>>().join("/")))
-}
-
-/// The first part of a path that no request's path can match, and what was expected instead.
-fn bad_path(path: &str) -> Option<(&str, &'static str)> {
-    if let Some(at) = path.find(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '?' | '#')) {
-        return Some((&path[at..], "expected the path alone: no space, no query, no fragment"));
-    }
-    let whole = |segment: &str| segment == "*" || (segment.len() > 2 && segment.starts_with('{') && segment.ends_with('}'));
-    path.split('/').find_map(|segment| {
-        let inner = segment.strip_prefix('{').and_then(|segment| segment.strip_suffix('}')).unwrap_or(segment);
-        let odd = segment.contains(['*', '{', '}']) && (!whole(segment) || (segment != "*" && inner.contains(['*', '{', '}'])));
-        odd.then_some((segment, "`*` or `{name}` stands for a whole segment"))
-    })
 }

@@ -30,6 +30,9 @@ impl Check<'_> {
         if let Some(resume) = &file.resume {
             role.resume = self.command(resume, "resume", Place::Trial);
         }
+        role.reset = file.reset.as_ref().map_or_else(Vec::new, |command| self.command(command, "reset", Place::Trial));
+        role.reconcile =
+            file.reconcile.as_ref().map_or_else(Vec::new, |command| self.command(command, "reconcile", Place::Trial));
         role.env = self.env(&file.env);
         role.network = self.word(file.network.as_ref(), "network", &[]);
         self.exit_codes(file, &mut role);

@@ -2,6 +2,7 @@
 
 mod broken;
 mod files;
+mod outside;
 mod whole;
 
 /// The smallest scenario.

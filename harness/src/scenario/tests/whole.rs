@@ -9,7 +9,7 @@ use super::{LARGE, SMALL};
 use crate::model::fault::Fault;
 use crate::model::interleaving::Interleaving;
 use crate::model::limits::{DEPTH_MAX, LIFE_TIMEOUT_MAX_MS, LIVES_MAX, TRIALS_MAX};
-use crate::model::promise::{Count, Endpoint, IntentSource, Promise};
+use crate::model::promise::{Count, Endpoint, IntentSource, Promise, Source};
 use crate::model::scenario::{
     CampaignSpec, Dedup, ModeChoice, Network, PointRange, Role, SandboxSpec, Scenario, Scope, Strategy as Sweep,
 };
@@ -116,6 +116,8 @@ fn role() -> impl Strategy<Value = Role> {
     let texts = ("(/[a-zü ]{1,5}){1,3}", prop::collection::vec("[^\0]{1,9}", 0..3), prop::collection::vec("[a-z*/]{1,9}", 0..3));
     let times = (1..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 0..=LIFE_TIMEOUT_MAX_MS, 2..=LIVES_MAX);
     (commands, flags, codes, texts, times).prop_map(|(commands, flags, codes, texts, times)| Role {
+        reset: Vec::new(),
+        reconcile: Vec::new(),
         state_paths: if flags.0 { vec![PathBuf::from("/var/lib/app")] } else { Vec::new() },
         name: "workflow".to_owned(),
         dir: PathBuf::from(texts.0),
@@ -138,6 +140,43 @@ fn role() -> impl Strategy<Value = Role> {
     })
 }
 
+/// A kind of effect.
+#[derive(Clone, Debug)]
+enum Kind {
+    Requests(String, Option<Endpoint>),
+    Tool(String),
+    Rows(String),
+    Lines(String),
+}
+
+impl Kind {
+    fn of(self, index: usize, name: &str) -> (Endpoint, Option<Source>, Option<Endpoint>) {
+        match self {
+            Self::Requests(path, net_of) => (Endpoint::new("POST", format!("/{index}{path}")), None, net_of),
+            Self::Tool(tool) => (Endpoint::new("MCP", format!("/{tool}{index}")), None, None),
+            Self::Rows(query) => {
+                let source = Source::Rows { database: "{state}/app.db".to_owned(), query: format!("SELECT {query}") };
+                (Endpoint::new("ROWS", format!("/{name}")), Some(source), None)
+            }
+            Self::Lines(file) => (Endpoint::new("LINES", format!("/{name}")), Some(Source::Lines { file }), None),
+        }
+    }
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    let back = prop_oneof![
+        Just(None),
+        Just(Some(Endpoint::new("POST", "/v1/refunds"))),
+        Just(Some(Endpoint::new("MCP", "/create_refund")))
+    ];
+    prop_oneof![
+        ("(/([a-z]{1,5}|\\*|\\{[a-z]{1,3}\\})){1,3}", back).prop_map(|(path, back)| Kind::Requests(path, back)),
+        "[a-z_.-]{1,9}".prop_map(Kind::Tool),
+        "[a-z'\"]{1,9}".prop_map(Kind::Rows),
+        "[a-z'\"./]{1,9}".prop_map(Kind::Lines),
+    ]
+}
+
 fn promises() -> impl Strategy<Value = Vec<Promise>> {
     let intent = prop_oneof![
         "\\$(\\.[a-z]{1,5}){0,3}".prop_map(IntentSource::Body),
@@ -149,20 +188,16 @@ fn promises() -> impl Strategy<Value = Vec<Promise>> {
         .prop_map(|(low, at_most)| Count { at_least: low.max(u32::from(at_most.is_none())), at_most });
     let count = prop_oneof![any::<u32>().prop_map(Count::exactly), bounds];
     let counts = prop::collection::btree_map(any::<String>(), any::<u32>().prop_map(Count::exactly), 0..3);
-    let one = (intent, count, counts, prop::option::of("\\$\\.[a-z]{1,5}"), "(/([a-z]{1,5}|\\*|\\{[a-z]{1,3}\\})){1,3}");
+    let one = (intent, count, counts, prop::option::of("\\$\\.[a-z]{1,5}"), kind());
     prop::collection::btree_map("[a-z_.-]{1,9}", one, 0..3).prop_map(|named| {
         let named = named.into_iter().filter(|(name, _)| name != "start").enumerate();
         let promise =
-            |(index, (name, (intent, count, counts, amount, path))): (usize, (String, (IntentSource, Count, _, _, String)))| {
+            |(index, (name, (intent, count, counts, amount, kind))): (usize, (String, (IntentSource, Count, _, _, Kind)))| {
+                let (endpoint, source, net_of) = kind.of(index, &name);
+                let is_fit = endpoint.method == "POST" || matches!(intent, IntentSource::Body(_));
+                let intent = if is_fit { intent } else { IntentSource::Auto };
                 let counts = if intent == IntentSource::Auto { BTreeMap::new() } else { counts };
-                Promise {
-                    name,
-                    endpoint: Endpoint { method: "POST".to_owned(), path: format!("/{index}{path}") },
-                    intent,
-                    count,
-                    counts,
-                    amount,
-                }
+                Promise { intent, count, counts, amount, source, net_of, ..Promise::once(name, endpoint) }
             };
         named.map(promise).collect()
     })
@@ -193,7 +228,10 @@ fn campaign() -> impl Strategy<Value = CampaignSpec> {
 
 fn scenario() -> impl Strategy<Value = Scenario> {
     let matrix = prop::collection::btree_map("[A-Za-z0-9_.-]{1,6}", prop::collection::btree_set("[^\0]{0,6}", 1..4), 0..3);
-    ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, campaign)| {
+    ("[^\0]{0,9}[a-z]", role(), promises(), matrix, campaign()).prop_map(|(name, mut role, promises, matrix, mut campaign)| {
+        if promises.iter().all(|promise| !promise.endpoint.is_request()) {
+            campaign.points = PointRange::All;
+        }
         role.start.extend(matrix.keys().map(|name| format!("{{matrix.{name}}}")));
         let matrix = matrix.into_iter().rev().map(|(name, values)| (name, values.into_iter().collect())).collect();
         let sandbox = SandboxSpec::default();

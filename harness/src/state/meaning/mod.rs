@@ -18,5 +18,6 @@ mod tests;
 mod volatile;
 
 pub use document::Document;
+pub(super) use family::is_shared;
 pub use reader::Reader;
 pub use volatile::{StateDigest, Volatile, digest};
