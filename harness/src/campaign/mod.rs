@@ -3,6 +3,7 @@
 //! A run is one campaign for each cell of a scenario's matrix. Everything that happens is told as an [`Event`].
 
 mod assemble;
+pub mod audit;
 mod baseline;
 mod confirm;
 pub mod findings;

@@ -125,3 +125,11 @@ pub const WINDOW_GAP_MAX_POINTS: usize = 3;
 pub const INTENT_MAX_CHARS: usize = 80;
 /// Characters of a key or a line of output that a sentence of evidence quotes.
 pub const QUOTE_MAX_CHARS: usize = 120;
+/// Waits between attempts that differ by no more than this are taken as alike, in milliseconds: a loaded machine makes as much.
+pub const WAITS_ALIKE_MS: u64 = 25;
+/// The same, in percent of the longer one.
+pub const WAITS_ALIKE_PERCENT: u64 = 10;
+/// A wait before an attempt that is shorter than this is no pause, in milliseconds.
+pub const BACK_OFF_MIN_MS: u64 = 10;
+/// Attempts in a row that one probe of the back-off lets fail.
+pub const BACK_OFF_PROBED_MAX: u32 = 3;

@@ -1,0 +1,1 @@
+//! Ledgers as tests: each kind of key is told apart.

@@ -1,0 +1,1 @@
+//! Texts of audits as snapshots, and the checked-in schema.
