@@ -191,7 +191,7 @@ macro_rules! native {
 native! {
     charge_then_record record_then_charge check_then_act torn_journal charge_with_key unique_constraint forked_doer two_threads
     hangs_on_restart not_repeatable daemon_doer many_invoices key_with_timestamp wrong_amount diverged async_flush
-    async_flush_joined two_phase_recovery two_phase_recovery_atomic
+    async_flush_joined two_phase_recovery two_phase_recovery_atomic key_per_call key_kept key_with_attempt key_by_position
 }
 
 #[test]

@@ -164,6 +164,8 @@ pub enum Origin {
     Time,
     /// It holds the number of the attempt.
     Attempt,
+    /// It holds a place in a list, which stands for something else later.
+    Position,
     /// It is made from the request, and parts of the request change.
     Request,
     /// It changes, and nothing seen says why.
@@ -186,6 +188,7 @@ impl Origin {
             Self::Sdk => "the SDK's own random key",
             Self::Time => "contains the time",
             Self::Attempt => "contains the attempt number",
+            Self::Position => "a place in a list",
             Self::Request => "follows the request",
             Self::Changes => "changes",
             Self::NotKnown => "not known",
@@ -228,6 +231,8 @@ pub struct RetryFacts {
 /// How one failure was read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Boundary {
+    /// To the how-manieth request of the effect in the first life it was done, from 1.
+    pub at: u32,
     /// What went wrong.
     pub fault: Fault,
     /// What the workflow did.
@@ -315,6 +320,8 @@ pub enum Fix {
     SameBody,
     /// An outbox that is drained by one sender, or a person who reconciles.
     OutboxOrPerson,
+    /// Look the object up instead of sending it again.
+    AskFirst,
     /// A growing, jittered pause and a bound.
     BackOff,
 }
@@ -339,7 +346,10 @@ impl Fix {
             }
             Self::SameBody => "same body for the same key: store the request with its key, or take what changes into a new key",
             Self::OutboxOrPerson => {
-                "outbox or person: it cannot be keyed, so write it to an outbox that one sender drains, and have doubtful ones reconciled by a person"
+                "outbox or person, where the receiver takes no key: one sender drains an outbox, and a person reconciles the doubtful ones"
+            }
+            Self::AskFirst => {
+                "ask first: look the object up by its intent and go on with what is there; the answer kept under the key will not change"
             }
             Self::BackOff => "back-off: wait longer after each attempt, with a random part, and stop after a few",
         }

@@ -81,15 +81,14 @@ async fn cell(stage: &Stage, options: &AuditOptions, tell: &Tell) -> Result<Audi
         end: TrialEnd::Done,
     };
     let clean: Vec<Trial> = clean.into_iter().map(uninjured).collect();
-    let firsts: BTreeMap<String, Request> = writes::firsts(&expectation, &clean[0]);
+    let ends = writes::ends(&expectation, &clean[0]);
     let longest = stage.scenario.workflow().life_timeout_ms / 2;
     let slow_ack_ms = options.slow_ack_ms.unwrap_or(SLOW_ACK_DEFAULT_MS.min(longest.max(1)));
-    let plan: Vec<Planned> =
-        firsts.iter().flat_map(|(promise, first)| probes::first_round(promise, first, slow_ack_ms)).collect();
+    let plan: Vec<Planned> = ends.iter().flat_map(|(promise, ends)| probes::first_round(promise, ends, slow_ack_ms)).collect();
     let mut tried = round(stage, options.jobs, plan, 0, tell).await?;
     let series: Vec<Planned> = writes::repeating(&expectation, &tried)
         .into_iter()
-        .filter_map(|promise| firsts.get(&promise).map(|first| probes::series(&promise, first)))
+        .filter_map(|promise| ends.get(&promise).map(|(first, _)| probes::series(&promise, first)))
         .collect();
     tried.extend(round(stage, options.jobs, series, tried.len() as u64, tell).await?);
     let role = stage.scenario.workflow();

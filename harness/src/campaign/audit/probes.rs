@@ -28,14 +28,18 @@ pub(super) struct Planned {
     pub(super) is_series: bool,
 }
 
-/// The first round for a write: `first` is its first request of the clean run.
-pub(super) fn first_round(promise: &str, first: &Request, slow_ack_ms: u64) -> Vec<Planned> {
+/// The first round for a write, of which the clean run has these ends: each failure at the first request, and a kill after the last one
+/// too, where a key that follows the order of things is another one in the next life.
+pub(super) fn first_round(promise: &str, (first, last): &(Request, Request), slow_ack_ms: u64) -> Vec<Planned> {
     if !goes_by_wire(first) {
         return Vec::new();
     }
-    let all = failures(slow_ack_ms).into_iter();
-    all.map(|fault| Planned { promise: promise.to_owned(), schedule: Schedule(vec![step(first, 0, fault)]), is_series: false })
-        .collect()
+    let mut steps = failures(slow_ack_ms).map(|fault| step(first, 0, fault)).to_vec();
+    if last.seq != first.seq {
+        steps.push(step(last, 0, Fault::Kill));
+    }
+    let plan = |step| Planned { promise: promise.to_owned(), schedule: Schedule(vec![step]), is_series: false };
+    steps.into_iter().map(plan).collect()
 }
 
 /// The second round for a write that is repeated by itself: several attempts in a row fail, so that their spacing is seen.

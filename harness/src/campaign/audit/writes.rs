@@ -7,15 +7,20 @@ use crate::model::audit::{Boundary, Reading, Write};
 use crate::model::fault::{Fault, WireFault};
 use crate::model::ledger::Request;
 use crate::model::life::Trial;
+use crate::model::point::Point;
 use crate::model::promise::Promise;
+use crate::model::schedule::Schedule;
 use crate::oracle::Expectation;
 use crate::oracle::forensics::{Strand, gaps, key_facts, read_as, retry_facts, score, strands};
 
-/// The first request of each promise that had an effect in the clean run.
-pub(super) fn firsts(expectation: &Expectation, clean: &Trial) -> BTreeMap<String, Request> {
+/// The first and the last request of each promise that had an effect in the clean run.
+pub(super) fn ends(expectation: &Expectation, clean: &Trial) -> BTreeMap<String, (Request, Request)> {
     let all = strands(expectation, &[clean]);
-    let first = |strand: &Strand<'_>| strand.requests().find(|request| request.had_effect()).cloned();
-    all.iter().filter_map(|strand| Some((strand.promise.name.clone(), first(strand)?))).collect()
+    let ends = |strand: &Strand<'_>| {
+        let effects: Vec<&Request> = strand.requests().filter(|request| request.had_effect()).collect();
+        Some(((*effects.first()?).clone(), (*effects.last()?).clone()))
+    };
+    all.iter().filter_map(|strand| Some((strand.promise.name.clone(), ends(strand)?))).collect()
 }
 
 /// The promises whose requests some life repeated by itself.
@@ -59,13 +64,21 @@ fn boundaries(expectation: &Expectation, strand: &Strand<'_>, tried: &[Tried]) -
         let schedule = &tried.planned.schedule;
         if tried.trouble().is_some() {
             let fault = schedule.fault();
-            return Boundary { fault, reading: Reading::NotReached, same_life: false, effects: 0, verdict: None };
+            let at = planned_at(schedule);
+            return Boundary { at, fault, reading: Reading::NotReached, same_life: false, effects: 0, verdict: None };
         }
         let alone = strands(expectation, &[&tried.trial]);
         let alone = alone.iter().find(|own| own.promise.name == strand.promise.name);
         read_as(expectation, alone.unwrap_or(strand), schedule, &tried.trial)
     })
     .collect()
+}
+
+fn planned_at(schedule: &Schedule) -> u32 {
+    match schedule.0.first().map(|step| &step.point) {
+        Some(Point::Wire(at)) => at.ordinal,
+        _ => 0,
+    }
 }
 
 fn write(strand: &Strand<'_>, promised: &[Promise], requests: usize, boundary: Vec<Boundary>, arguments: &[String]) -> Write {

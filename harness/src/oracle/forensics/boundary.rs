@@ -15,7 +15,7 @@ pub fn read_as(expectation: &Expectation, strand: &Strand<'_>, schedule: &Schedu
     let fault = schedule.fault();
     let verdicts = judge(expectation, trial);
     let Some(hit) = hit(strand, fault) else {
-        return Boundary { fault, reading: Reading::NotReached, same_life: false, effects: 0, verdict: None };
+        return Boundary { at: 0, fault, reading: Reading::NotReached, same_life: false, effects: 0, verdict: None };
     };
     let later: Vec<&Sent<'_>> =
         strand.sent.iter().filter(|sent| sent.intent == hit.intent && sent.request.seq > hit.request.seq).collect();
@@ -26,6 +26,7 @@ pub fn read_as(expectation: &Expectation, strand: &Strand<'_>, schedule: &Schedu
     let effects = strand.sent.iter().filter(|sent| sent.intent == hit.intent && sent.request.had_effect()).count();
     let own = verdicts.iter().filter(|own| own.promise == strand.promise.name);
     Boundary {
+        at: hit.request.ordinal,
         fault,
         reading,
         same_life: later.first().is_none_or(|next| next.request.life == hit.request.life),

@@ -70,7 +70,7 @@ fn other_body(strand: &Strand<'_>) -> Vec<String> {
 }
 
 /// Keys that stand for several intents.
-fn too_coarse(strand: &Strand<'_>) -> Vec<String> {
+pub(super) fn too_coarse(strand: &Strand<'_>) -> Vec<String> {
     let mut told = Vec::new();
     for ((_, key), group) in by_key(strand) {
         let first = group[0];

@@ -9,11 +9,11 @@ use crate::model::verdict::Verdict;
 #[must_use]
 pub fn gaps(method: &str, key: &KeyFacts, retry: &RetryFacts, boundary: &[Boundary]) -> Vec<Gap> {
     let mut gaps = key_gaps(method, key, boundary);
-    gaps.extend(boundary_gaps(method, key, boundary));
+    gaps.extend(boundary_gaps(boundary));
     let spaced = retry.waits_ms.iter().chain(&retry.first_waits_ms).all(|wait| *wait < BACK_OFF_MIN_MS);
-    if retry.attempts > 1 && spaced {
-        let waits = retry.first_waits_ms.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-        let what = format!("sent again {waits} ms after a failure: no pause worth the name");
+    if !retry.first_waits_ms.is_empty() && spaced {
+        let longest = retry.waits_ms.iter().chain(&retry.first_waits_ms).max().copied().unwrap_or_default();
+        let what = format!("sent again {longest} ms after a failure at the latest: no pause worth the name");
         gaps.push(Gap { kind: GapKind::NoBackOff, what, fixes: vec![Fix::BackOff] });
     }
     gaps
@@ -54,7 +54,7 @@ fn key_gaps(method: &str, key: &KeyFacts, boundary: &[Boundary]) -> Vec<Gap> {
     gaps
 }
 
-fn boundary_gaps(method: &str, key: &KeyFacts, boundary: &[Boundary]) -> Vec<Gap> {
+fn boundary_gaps(boundary: &[Boundary]) -> Vec<Gap> {
     let mut gaps = Vec::new();
     let blind: Vec<&Boundary> = boundary.iter().filter(|own| is_blind(own)).collect();
     if !blind.is_empty() {
@@ -63,15 +63,17 @@ fn boundary_gaps(method: &str, key: &KeyFacts, boundary: &[Boundary]) -> Vec<Gap
             false => "with another key",
         };
         let what = format!("{} read as \"did not happen\": sent again {how}", faults(&blind));
-        let fixes = if key.presence == Presence::Never { without_key(method) } else { vec![Fix::PersistBeforeCall] };
-        gaps.push(Gap { kind: GapKind::ReadAsNotDone, what, fixes });
+        gaps.push(Gap { kind: GapKind::ReadAsNotDone, what, fixes: vec![Fix::PersistBeforeCall] });
     }
     let lost: Vec<&Boundary> =
         boundary.iter().filter(|own| matches!(own.verdict, Some(Verdict::Lost | Verdict::Stuck)) && !is_blind(own)).collect();
     if !lost.is_empty() {
         let word = lost.iter().filter_map(|own| own.verdict).max().map_or("", Verdict::word);
         let what = format!("after {} it does not come right again: {word}", faults(&lost));
-        gaps.push(Gap { kind: GapKind::NotRecovered, what, fixes: vec![Fix::PersistBeforeCall, Fix::OutboxOrPerson] });
+        let same = lost.iter().all(|own| own.reading == Reading::SameKey);
+        let fixes =
+            if same { vec![Fix::AskFirst, Fix::OutboxOrPerson] } else { vec![Fix::PersistBeforeCall, Fix::OutboxOrPerson] };
+        gaps.push(Gap { kind: GapKind::NotRecovered, what, fixes });
     }
     gaps
 }
@@ -114,7 +116,9 @@ fn worst_double(boundary: &[Boundary]) -> String {
 }
 
 fn faults(own: &[&Boundary]) -> String {
-    own.iter().map(|own| own.fault.to_string()).collect::<Vec<_>>().join(", ")
+    let mut words: Vec<String> = own.iter().map(|own| own.fault.to_string()).collect();
+    words.dedup();
+    words.join(", ")
 }
 
 /// The three-part score.

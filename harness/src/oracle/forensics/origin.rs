@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::super::case::quoted;
 use super::super::key::{self, Change};
 use super::super::volatile::{leaf_texts, raw_differences, time_in, uuid_in};
+use super::facts::too_coarse;
 use super::pair;
 use super::strand::{Sent, Strand, Two};
 use crate::model::audit::{Origin, Pair};
@@ -96,7 +97,13 @@ fn changing(strand: &Strand<'_>, attempts: &[Two<'_, '_>], lives: &[Two<'_, '_>]
             )
         }
         Change::Time => (Origin::Time, "the keys differ in what is a time by its form".to_owned()),
-        Change::Counter => (Origin::Attempt, "the keys differ in a small number, as that of an attempt".to_owned()),
+        Change::Counter if !too_coarse(strand).is_empty() => {
+            (Origin::Position, "the keys differ in a small number, and the same key stands for another intent".to_owned())
+        }
+        Change::Counter if grows(a, b) => {
+            (Origin::Attempt, "the keys differ in a small number that grows with each attempt".to_owned())
+        }
+        Change::Counter => (Origin::Changes, "the keys differ in a small number".to_owned()),
         Change::Random => random(attempts, "a random UUID by its form"),
         Change::Opaque if places.is_empty() => {
             random(attempts, "the same request comes with another key, a token or hash by its form")
@@ -108,6 +115,13 @@ fn changing(strand: &Strand<'_>, attempts: &[Two<'_, '_>], lives: &[Two<'_, '_>]
     };
     let carried = carried(strand, two, &places).map(|place| format!("; the same value stands in the request at {place}"));
     Guess { origin, why: why + &carried.unwrap_or_default(), pair: Some(beside(two)) }
+}
+
+/// Whether the first number in which two keys differ is larger in the second.
+fn grows(one: &str, other: &str) -> bool {
+    let numbers =
+        |text: &str| -> Vec<u64> { text.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect() };
+    numbers(one).iter().zip(numbers(other)).find(|(a, b)| **a != *b).is_some_and(|(a, b)| *a < b)
 }
 
 fn random(attempts: &[Two<'_, '_>], form: &str) -> (Origin, String) {

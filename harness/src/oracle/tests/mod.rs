@@ -2,6 +2,6 @@
 
 mod auto;
 mod causes;
-mod history;
+pub(super) mod history;
 mod properties;
 mod verdicts;

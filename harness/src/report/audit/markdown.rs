@@ -70,7 +70,7 @@ fn block(out: &mut String, write: &Write) {
     }
     let _ = writeln!(out, "- retry: {}", safe(&phrases::retry(&write.retry)));
     for own in &write.boundary {
-        let _ = writeln!(out, "- {}: {}", phrases::fault(own.fault), phrases::reading(own));
+        let _ = writeln!(out, "- {}: {}", phrases::failure(own), phrases::reading(own));
     }
     for gap in &write.gaps {
         let _ = writeln!(out, "- **{}**: {}", phrases::gap(gap.kind), safe(&gap.what));

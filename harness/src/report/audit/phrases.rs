@@ -25,7 +25,7 @@ pub(super) fn scope(audit: &Audit) -> String {
     let all = if reached == probes.len() { String::new() } else { format!(" of {}", probes.len()) };
     let trials = words::counted(reached as u64, "trial");
     format!(
-        "{} and {} from two clean runs and {trials}{all} in which something went wrong with one of them.",
+        "{}, {}. Seen in two clean runs and {trials}{all} in which one thing went wrong.",
         words::counted(writes as u64, "write"),
         words::counted(audit.gaps() as u64, "gap"),
     )
@@ -90,16 +90,22 @@ pub(super) fn retry(retry: &RetryFacts) -> String {
     if let Some(grows) = retry.grows {
         told += if grows { ", growing" } else { ", not growing" };
     }
+    let trials = format!("{} in {}", range(&retry.first_waits_ms), words::counted(retry.first_waits_ms.len() as u64, "trial"));
     match retry.jitter {
-        Some(true) => {
-            told += &format!("; the first wait differs from trial to trial ({} ms): jitter", list(&retry.first_waits_ms))
-        }
-        Some(false) => {
-            told += &format!("; the first wait is alike in all trials ({} ms): no jitter seen", list(&retry.first_waits_ms))
-        }
+        Some(true) => told += &format!("; the first wait differs, {trials}: jitter"),
+        Some(false) => told += &format!("; the first wait is alike, {trials}: no jitter seen"),
         None => {}
     }
     told
+}
+
+/// `41 to 77 ms`.
+fn range(waits: &[u64]) -> String {
+    match (waits.iter().min(), waits.iter().max()) {
+        (Some(low), Some(high)) if low != high => format!("{low} to {high} ms"),
+        (Some(low), _) => format!("{low} ms"),
+        _ => String::new(),
+    }
 }
 
 /// What one failure led to.
@@ -110,7 +116,7 @@ pub(super) fn reading(own: &Boundary) -> String {
         Reading::NoKey => format!("sent again{who} without a key"),
         Reading::OtherKey => format!("sent again{who} with another key"),
         Reading::Asked => "asked whether it had happened, not sent again".to_owned(),
-        Reading::Waited => "the answer was waited for".to_owned(),
+        Reading::Waited => "waited for the answer, no time-out before it".to_owned(),
         Reading::WentOn => "not sent again; the workflow got done".to_owned(),
         Reading::GaveUp => "not sent again, and the workflow did not get done".to_owned(),
         Reading::NotReached => return "did not come to happen: nothing is known".to_owned(),
@@ -119,10 +125,11 @@ pub(super) fn reading(own: &Boundary) -> String {
     format!("{what}; {}{verdict}", words::counted(u64::from(own.effects), "effect"))
 }
 
-/// A fault in a few words.
-pub(super) fn fault(fault: Fault) -> String {
-    match fault {
-        Fault::Kill => "killed after the effect".to_owned(),
+/// A failure in a few words.
+pub(super) fn failure(own: &Boundary) -> String {
+    match own.fault {
+        Fault::Kill if own.at > 1 => format!("kill after effect {}", own.at),
+        Fault::Kill => "kill after the effect".to_owned(),
         Fault::Wire(wire) => wire.to_string(),
     }
 }

@@ -121,11 +121,11 @@ fn block(page: &mut Page, write: &Write) {
         page,
         "boundary",
         write.score.boundary,
-        if write.boundary.is_empty() { "nothing could be made to go wrong" } else { "" },
+        if write.boundary.is_empty() { "nothing could be made to go wrong" } else { "what it did after each failure:" },
     );
     for own in &write.boundary {
-        let told = format!("{:23} {}", phrases::fault(own.fault), phrases::reading(own));
-        page.wrapped(&indent_small(), &format!("{}{:24}", indent_small(), ""), &[told.into()]);
+        let told = format!("{:24}  {}", phrases::failure(own), phrases::reading(own));
+        page.wrapped(&indent_small(), &format!("{}{:26}", indent_small(), ""), &[told.into()]);
     }
     for gap in &write.gaps {
         let label = format!("    x {}: ", phrases::gap(gap.kind));
