@@ -131,5 +131,7 @@ pub const WAITS_ALIKE_MS: u64 = 25;
 pub const WAITS_ALIKE_PERCENT: u64 = 10;
 /// A wait before an attempt that is shorter than this is no pause, in milliseconds.
 pub const BACK_OFF_MIN_MS: u64 = 10;
+/// Notes of one kind that are kept on the keys of one effect.
+pub const KEY_NOTES_MAX: usize = 5;
 /// Attempts in a row that one probe of the back-off lets fail.
 pub const BACK_OFF_PROBED_MAX: u32 = 3;

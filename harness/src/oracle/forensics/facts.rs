@@ -8,9 +8,7 @@ use super::strand::{Sent, Strand};
 use super::{origin, place};
 use crate::model::audit::{KeyFacts, Presence};
 use crate::model::ledger::Outcome;
-
-/// Sentences of one kind that are kept.
-const SENTENCES_MAX: usize = 5;
+use crate::model::limits::KEY_NOTES_MAX;
 
 /// What was seen of the keys of one effect. `arguments` are those of the command line.
 #[must_use]
@@ -107,6 +105,6 @@ fn at_once(strand: &Strand<'_>) -> Vec<String> {
 fn unique(mut told: Vec<String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     told.retain(|sentence| seen.insert(sentence.clone()));
-    told.truncate(SENTENCES_MAX);
+    told.truncate(KEY_NOTES_MAX);
     told
 }

@@ -1,7 +1,7 @@
 //! The audit for a terminal: the table of writes first, then each write with its score, its gaps and what mends them.
 
 use super::super::text::Style;
-use super::super::text::page::{Page, Role, Span};
+use super::super::text::page::{Page, Role, Span, washed};
 use super::super::words;
 use super::phrases;
 use crate::model::audit::{Audit, AuditedCell, Mark, Write};
@@ -70,7 +70,7 @@ fn table(page: &mut Page, writes: &[Write]) {
     let widths: [usize; 6] = std::array::from_fn(wide);
     let joined = |row: &[String; 6]| {
         let columns = row.iter().zip(widths).map(|(text, wide)| format!("{:wide$}", cut(text, wide)));
-        columns.collect::<Vec<_>>().join("  ")
+        columns.collect::<Vec<_>>().join("  ").trim_end().to_owned()
     };
     page.line(&[Span(Role::Faint, format!("    {}", joined(&HEAD.map(str::to_owned))))]);
     for (write, row) in writes.iter().zip(&rows) {
@@ -81,9 +81,9 @@ fn table(page: &mut Page, writes: &[Write]) {
 
 fn cells(write: &Write) -> [String; 6] {
     [
-        write.effect.clone(),
+        washed(&write.effect),
         phrases::presence(&write.key).to_owned(),
-        phrases::places(&write.key),
+        washed(&phrases::places(&write.key)),
         write.key.origin.words().to_owned(),
         phrases::stable(&write.key).to_owned(),
         phrases::seen(write.repeated_after_timeout).to_owned(),
@@ -150,7 +150,7 @@ fn field(page: &mut Page, label: &str, mark: Mark, text: &str) {
         Mark::Gap => Role::Bad,
         Mark::Absent | Mark::NotKnown => Role::Doubt,
     };
-    let (label, mark) = (Span(Role::Faint, format!("    {label:10}")), Span(role, format!("{:10}", phrases::mark(mark))));
+    let (label, mark) = (Span(Role::Faint, format!("    {label:10}")), Span(role, format!("{:<10}", phrases::mark(mark))));
     page.wrapped("", &indent(), &[label, mark, text.into()]);
 }
 

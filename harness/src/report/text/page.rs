@@ -129,7 +129,7 @@ impl Page {
 
 /// A foreign text without what could drive a terminal: control characters are written out, and so are the marks that turn the
 /// direction of writing.
-fn washed(text: &str) -> String {
+pub(in crate::report) fn washed(text: &str) -> String {
     let drives =
         |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut out = String::with_capacity(text.len());
