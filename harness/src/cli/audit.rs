@@ -29,16 +29,16 @@ pub struct AuditArgs {
     #[command(flatten)]
     resumes: ResumeArgs,
     /// How much later the slow answer comes; more than your client's time-out. By default half of what a life may take, 90s at most
-    #[arg(long, value_name = "TIME", value_parser = slow_ack)]
+    #[arg(long, value_name = "TIME", value_parser = slow_ack, help_heading = "Audit")]
     slow_ack: Option<u64>,
     /// Trials side by side; by default as many as there are CPUs
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64))]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64), help_heading = "Audit")]
     jobs: Option<u32>,
     /// How the audit is printed; json is one document on stdout and nothing else
-    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT", help_heading = "Output")]
     format: AuditFormat,
     /// Tell nothing but the audit and errors
-    #[arg(long, short)]
+    #[arg(long, short, help_heading = "Output")]
     quiet: bool,
 }
 

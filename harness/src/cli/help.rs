@@ -58,7 +58,7 @@ The score of a write has three parts:
 
 Examples:
   killpoint audit refund.toml
-  killpoint audit refund.toml --matrix durability=sync --slow-ack 6s     for a client with a time-out of 5 s
+  killpoint audit refund.toml --matrix durability=sync --slow-ack 6s     for a time-out of 5 s
   killpoint audit refund.toml --format markdown > audit.md
   killpoint audit -- python3 refund.py
 

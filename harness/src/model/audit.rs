@@ -175,6 +175,15 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Its code in reports (`random_per_call`).
+    #[must_use]
+    pub fn code(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(code)) => code,
+            _ => format!("{self:?}"),
+        }
+    }
+
     /// Its words in a table.
     #[must_use]
     pub fn words(self) -> &'static str {

@@ -11,6 +11,7 @@ mod pair;
 mod place;
 mod retries;
 mod strand;
+mod summary;
 
 #[cfg(test)]
 mod tests;
@@ -21,6 +22,7 @@ pub use gaps::{gaps, score};
 pub(super) use pair::marked;
 pub use retries::retry_facts;
 pub use strand::{Strand, strands};
+pub use summary::origin_in_summary;
 
 use super::expectation::{Expectation, expect};
 use crate::model::ledger::Request;

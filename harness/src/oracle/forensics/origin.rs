@@ -172,7 +172,7 @@ fn sources(strand: &Strand<'_>, arguments: &[String]) -> Vec<String> {
 }
 
 /// Whether a text stands in another as a word or several; one of a single character says nothing.
-fn has_word(text: &str, word: &str) -> bool {
+pub(super) fn has_word(text: &str, word: &str) -> bool {
     let is_edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     word.chars().count() > 1
         && text

@@ -280,3 +280,22 @@ fn a_write_that_nothing_is_promised_of_is_looked_at_as_well() {
     let names: Vec<&str> = expectation.promises().iter().map(|promise| promise.endpoint.path.as_str()).collect();
     assert_eq!(names, ["/v1/charges", "/v1/refunds"]);
 }
+
+#[test]
+fn a_report_names_the_origin_from_clean_runs_and_from_what_trials_sent_again() {
+    let origin = |key: &str, second: Option<&str>, stable: Option<bool>| {
+        let request = charge(1, "inv_9").keyed(key);
+        let expectation = expect_all(&[charges()], &[ledger([request.clone()])]);
+        let second = second.map(|key| ledger([charge(1, "inv_9").keyed(key)]));
+        origin_in_summary(&expectation, &request, second.as_deref(), stable)
+    };
+    assert_eq!(origin(UUIDS[0], Some(UUIDS[1]), Some(true)), Origin::Persisted);
+    assert_eq!(origin("abc", Some("abc"), Some(true)), Origin::Derived);
+    assert_eq!(origin("charge-inv_9", None, Some(true)), Origin::Derived);
+    assert_eq!(origin("abc", None, Some(true)), Origin::NotKnown, "kept or made again: one run cannot tell");
+    assert_eq!(origin(UUIDS[0], None, Some(false)), Origin::Random);
+    assert_eq!(origin("charge-1785000000123", None, Some(false)), Origin::Time);
+    assert_eq!(origin(&format!("stripe-node-retry-{}", UUIDS[0]), None, Some(false)), Origin::Sdk);
+    assert_eq!(origin("charge-inv_9", Some("charge-inv_9"), None), Origin::NotKnown, "no trial sent it again");
+    assert_eq!(Origin::RandomPerCall.code(), "random_per_call");
+}
