@@ -2,6 +2,8 @@
 //!
 //! One binary, because each further one is linked and started by itself. A new group is a folder here and a line below.
 
+// What the audit of retries says of each kind of key.
+mod audit;
 // The command as a user meets it.
 mod cli;
 // No survivor and no lost result, however a run ends.

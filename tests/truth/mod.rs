@@ -193,6 +193,7 @@ native! {
     hangs_on_restart not_repeatable daemon_doer many_invoices key_with_timestamp wrong_amount diverged async_flush
     async_flush_joined two_phase_recovery two_phase_recovery_atomic
     outbox_relay outbox_no_key surplus_refunded mail_reconciled rows_twice rows_upsert lines_twice lines_checked asks_a_person
+    key_per_call key_kept key_with_attempt key_by_position
 }
 
 #[test]

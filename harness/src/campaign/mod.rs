@@ -4,6 +4,7 @@
 
 mod allowances;
 mod assemble;
+pub mod audit;
 mod baseline;
 mod confirm;
 pub mod findings;

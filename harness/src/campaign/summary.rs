@@ -19,6 +19,7 @@ use crate::model::report::{
 };
 use crate::model::verdict::Verdict;
 use crate::oracle::Expectation;
+use crate::oracle::forensics::origin_in_summary;
 
 /// What one campaign came to.
 #[derive(Debug)]
@@ -326,12 +327,8 @@ fn effects(stage: &Stage, baseline: &Baseline, expectation: &Expectation, record
     effects
         .map(|request| {
             let promise = expectation.promises().iter().find(|promise| promise.endpoint.matches(&request.method, &request.path));
-            let origin = match (&request.key, origins.get(request.effect.as_str())) {
-                (None, _) => "none",
-                (Some(_), Some(true)) => "stable",
-                (Some(_), Some(false)) => "changes",
-                (Some(_), None) => "unknown",
-            };
+            let stable = origins.get(request.effect.as_str()).copied();
+            let origin = origin_in_summary(expectation, request, baseline.second_ledger.as_deref(), stable);
             BaselineEffect {
                 cell: stage.values(),
                 promise: request.effect.clone(),
@@ -339,7 +336,7 @@ fn effects(stage: &Stage, baseline: &Baseline, expectation: &Expectation, record
                 path: request.path.clone(),
                 intent: promise.and_then(|promise| expectation.intent_of(promise, request)),
                 key: request.key.clone(),
-                key_origin: origin.to_owned(),
+                key_origin: origin.code(),
                 body_sha256: request.body_sha256.clone(),
                 life: request.life,
                 at: Point::Wire(WirePoint { effect: request.effect.clone(), ordinal: request.ordinal, moment: Moment::Executed }),

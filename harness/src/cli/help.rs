@@ -46,6 +46,24 @@ Stopping: Ctrl-C ends the running lives and reports what was found until then; a
 
 Exit codes: 0 clean, 1 findings, 2 usage, 3 baseline broken, 4 inconclusive, 5 this machine cannot, 70 bug in killpoint.";
 
+/// Below `killpoint audit --help`.
+pub const AFTER_AUDIT: &str = "\
+What is tried, for each write and each in a trial of its own: a SIGKILL after the effect, an answer that never comes (closed, reset, \
+too late), a 500 after the effect, a 503 before it.
+
+The score of a write has three parts:
+  key       is there an idempotency key, and is it the same in each attempt and each life?
+  retry     is it sent again by itself, how often, with which waits, growing, with jitter?
+  boundary  is a failure that says nothing read as \"did not happen\"?
+
+Examples:
+  killpoint audit refund.toml
+  killpoint audit refund.toml --matrix durability=sync --slow-ack 6s     for a time-out of 5 s
+  killpoint audit refund.toml --format markdown > audit.md
+  killpoint audit -- python3 refund.py
+
+Exit codes: 0 no gap, 1 gaps, 2 usage, 3 baseline broken, 4 inconclusive, 5 this machine cannot, 70 bug in killpoint.";
+
 /// Below `killpoint points --help`.
 pub const AFTER_POINTS: &str = "\
 Examples:

@@ -4,6 +4,7 @@
 //! line in [`Command`] and one in [`Command::run`], and the snapshots of its help.
 //! Each value comes from the flag, else from the scenario file, else from the default.
 
+mod audit;
 mod bug;
 mod completions;
 mod doctor;
@@ -61,6 +62,7 @@ pub struct Cli {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     Run(Box<run::RunArgs>),
+    Audit(Box<audit::AuditArgs>),
     Points(points::PointsArgs),
     Replay(replay::ReplayArgs),
     Init(init::InitArgs),
@@ -75,6 +77,7 @@ impl Command {
     fn run(self, terminal: &Terminal) -> Result<Exit, Failure> {
         match self {
             Self::Run(args) => args.run(terminal),
+            Self::Audit(args) => args.run(terminal),
             Self::Points(args) => args.run(terminal),
             Self::Replay(args) => args.run(terminal),
             Self::Init(args) => args.run(terminal),

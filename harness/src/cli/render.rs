@@ -1,5 +1,6 @@
 //! The one place where the command asks the room `report` for texts.
 
+use killpoint::model::audit::Audit;
 use killpoint::model::exit::Exit;
 use killpoint::model::report::{Report, RunVerdict};
 use killpoint::report;
@@ -34,6 +35,21 @@ pub fn junit(report: &Report) -> Result<String, Failure> {
 /// The JSON Schema of `report.json`.
 pub fn report_schema() -> serde_json::Value {
     report::json_schema()
+}
+
+/// The audit for stdout.
+pub fn audit_for_terminal(audit: &Audit, terminal: &Terminal) -> String {
+    report::audit::text(audit, report::Style { colour: terminal.out_colour, width: terminal.width })
+}
+
+/// The audit as Markdown.
+pub fn audit_markdown(audit: &Audit) -> String {
+    report::audit::markdown(audit)
+}
+
+/// The JSON Schema of an audit.
+pub fn audit_schema() -> serde_json::Value {
+    report::audit::json_schema()
 }
 
 /// The exit code that a run leads to.

@@ -22,6 +22,8 @@ enum What {
     Scenario,
     /// report.json
     Report,
+    /// What `killpoint audit --format json` prints
+    Audit,
 }
 
 impl SchemaArgs {
@@ -33,6 +35,7 @@ impl SchemaArgs {
         let schema = match self.what {
             What::Scenario => killpoint::scenario::json_schema(),
             What::Report => render::report_schema(),
+            What::Audit => render::audit_schema(),
         };
         terminal.print(&format!("{schema:#}\n"))?;
         Ok(Exit::Clean)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use killpoint::campaign::Source;
-use killpoint::model::limits::{LIFE_TIMEOUT_MAX_MS, LIVES_MAX};
+use killpoint::model::limits::{LIFE_TIMEOUT_MAX_MS, LIVES_MAX, SLOW_ACK_MAX_MS};
 use killpoint::model::scenario::{Network, Scenario};
 use killpoint::scenario;
 
@@ -158,6 +158,17 @@ fn no_scenario(error: scenario::ScenarioError, file: &Path) -> Failure {
         return failure;
     }
     failure.hint(format!("to run a command, put `--` before it: `-- {} ...`", washed(&file.to_string_lossy())))
+}
+
+/// A delay of an answer.
+///
+/// # Errors
+/// It is no time, or longer than an answer can be held back.
+pub fn slow_ack(text: &str) -> Result<u64, String> {
+    let told = |longest: u64| format!("expected a time such as 500ms, 6s or 2m, of {} s at most", longest / 1_000);
+    let time: jiff::SignedDuration = text.parse().map_err(|_| told(SLOW_ACK_MAX_MS))?;
+    let ms = u64::try_from(time.as_millis()).map_err(|_| told(SLOW_ACK_MAX_MS))?;
+    if (1..=SLOW_ACK_MAX_MS).contains(&ms) { Ok(ms) } else { Err(told(SLOW_ACK_MAX_MS)) }
 }
 
 fn life_timeout(text: &str) -> Result<Duration, String> {

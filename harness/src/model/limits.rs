@@ -137,3 +137,13 @@ pub const WITNESS_MAX_BYTES: u64 = 256 * 1024 * 1024;
 pub const WITNESS_QUERY_MAX_MS: u64 = 10_000;
 /// Rows or lines of one promise that are read as effects.
 pub const WITNESSED_MAX: usize = 100_000;
+/// Waits between attempts that differ by no more than this are taken as alike, in milliseconds: a loaded machine makes as much.
+pub const WAITS_ALIKE_MS: u64 = 25;
+/// The same, in percent of the longer one.
+pub const WAITS_ALIKE_PERCENT: u64 = 10;
+/// A wait before an attempt that is shorter than this is no pause, in milliseconds.
+pub const BACK_OFF_MIN_MS: u64 = 10;
+/// Notes of one kind that are kept on the keys of one effect.
+pub const KEY_NOTES_MAX: usize = 5;
+/// Attempts in a row that one probe of the back-off lets fail.
+pub const BACK_OFF_PROBED_MAX: u32 = 3;

@@ -2,6 +2,7 @@
 //!
 //! One noun, one meaning, one file. Everything on this floor can be written to JSON and read back.
 
+pub mod audit;
 pub mod call;
 pub mod census;
 pub mod event;

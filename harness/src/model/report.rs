@@ -206,7 +206,8 @@ pub struct BaselineEffect {
     pub intent: Option<String>,
     /// The idempotency key.
     pub key: Option<String>,
-    /// Where the key comes from, as far as it can be told (`none`, `stable`, `changes`); `unknown` before any trial was made.
+    /// Where the key comes from, as far as it can be told, in the codes of an audit (`none`, `derived`, `persisted`, `random`, `sdk`, `time`,
+    /// `changes`); `not_known` where no trial sent the request again.
     pub key_origin: String,
     /// SHA-256 of the body, in hexadecimal.
     pub body_sha256: String,

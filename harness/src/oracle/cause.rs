@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::case::{Case, named, quoted};
+use super::forensics;
 use super::key::{self, Change};
 use super::volatile::raw_differences;
 use crate::model::ledger::{Outcome, Request};
@@ -68,7 +69,18 @@ fn repeated(case: &Case<'_>, verdict: Verdict) -> (Cause, Vec<String>) {
         evidence.push("the key changes along with what is asked for".to_owned());
         return (Cause::RequestChanged, evidence);
     }
-    evidence.push(format!("the keys differ: {}", change.meaning()));
+    let agent = effects[0].headers.get("user-agent").map(String::as_str);
+    match key::sdk(keys[0], agent).filter(|name| key::sdk(keys[changed], agent) == Some(*name)) {
+        Some(name) => evidence.push(format!(
+            "the keys differ: they are the SDK's own random keys, made by {name} for each call; its own repeats keep one, a restart makes another"
+        )),
+        None => evidence.push(format!("the keys differ: {}", change.meaning())),
+    }
+    if let Some((one, other)) =
+        forensics::marked(keys[0], keys[changed]).filter(|(one, _)| !one.starts_with('[') || !one.ends_with(']'))
+    {
+        evidence.push(format!("they differ in the part in brackets: {} and {}", quoted(&one), quoted(&other)));
+    }
     let places = raw_differences(&case.promise.endpoint, effects[0], effects[changed]);
     if change == Change::Opaque && !places.is_empty() {
         let list: Vec<String> =

@@ -68,6 +68,19 @@ pub(super) fn change(one: &str, other: &str) -> Change {
     }
 }
 
+/// The SDK that makes keys of this form by itself, one for each call: its own repeats keep it, a restarted program gets another.
+///
+/// stripe-node: `stripe-node-retry-` and a UUID of version 4, on every v1 POST. stripe-python: a plain one, known only together with its
+/// `User-Agent`, since others make such keys as well.
+pub(super) fn sdk(key: &str, user_agent: Option<&str>) -> Option<&'static str> {
+    let is_random = |text: &str| uuid_in(text).is_some_and(|uuid| uuid.len() == text.len() && version(uuid) == '4');
+    if key.strip_prefix("stripe-node-retry-").is_some_and(is_random) {
+        return Some("stripe-node");
+    }
+    let agent = user_agent.filter(|_| is_random(key))?;
+    (agent.starts_with("Stripe/") && agent.contains("PythonBindings")).then_some("stripe-python")
+}
+
 fn version(uuid: &str) -> char {
     uuid.chars().nth(14).unwrap_or('0')
 }

@@ -13,6 +13,7 @@ mod case;
 mod cause;
 mod count;
 mod expectation;
+pub mod forensics;
 mod intent;
 mod key;
 mod net;

@@ -80,6 +80,11 @@ pub(super) fn raw_differences(endpoint: &Endpoint, one: &Request, other: &Reques
     differing(&leaves(endpoint, one), &leaves(endpoint, other)).into_iter().collect()
 }
 
+/// Every value of a request as text, with its place.
+pub(super) fn leaf_texts(endpoint: &Endpoint, request: &Request) -> Vec<(Place, String)> {
+    leaves(endpoint, request).into_iter().map(|(place, value)| (place, intent::text(&value))).collect()
+}
+
 fn differing<T: PartialEq>(one: &BTreeMap<Place, T>, other: &BTreeMap<Place, T>) -> BTreeSet<Place> {
     let places = one.keys().chain(other.keys());
     places.filter(|place| one.get(*place) != other.get(*place)).cloned().collect()

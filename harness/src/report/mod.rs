@@ -3,6 +3,7 @@
 //! Nothing here runs, reads files or judges. To add an exporter: one file here with one function from `&Report` to a text, a line
 //! below, and a test that a run which is not clean does not look clean in it.
 
+pub mod audit;
 pub mod explain;
 mod junit;
 pub mod progress;

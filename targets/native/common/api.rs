@@ -1,6 +1,8 @@
 //! A client of the billing API as most programs have one: Stripe's requests, an idempotency key where the caller brings one,
 //! and no retry of its own.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::{Invoice, Result};
@@ -16,6 +18,12 @@ impl Api {
     pub fn new(base: &str) -> Self {
         let agent = ureq::Agent::config_builder().proxy(None).build().into();
         Self { base: base.trim_end_matches('/').to_owned(), agent }
+    }
+
+    /// The same API, given up on where an answer takes longer than this.
+    pub fn impatient(&self, patience: Duration) -> Self {
+        let agent = ureq::Agent::config_builder().proxy(None).timeout_global(Some(patience)).build().into();
+        Self { base: self.base.clone(), agent }
     }
 
     /// Charges the card on file for an invoice.

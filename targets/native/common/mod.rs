@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "compiled into each target, and each uses its own part of it")]
 
 mod api;
+pub mod chance;
 mod journal;
 mod messages;
 mod outbox;

@@ -2,7 +2,7 @@
 
 mod auto;
 mod causes;
-mod history;
+pub(super) mod history;
 mod outside;
 mod properties;
 mod verdicts;

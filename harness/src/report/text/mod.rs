@@ -4,7 +4,7 @@
 
 mod cells;
 mod finding;
-mod page;
+pub(in crate::report) mod page;
 mod scope;
 mod states;
 mod strip;

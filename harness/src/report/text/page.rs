@@ -7,11 +7,11 @@ use super::Style;
 /// The columns that the labels of a block take.
 const LABEL_COLUMNS: usize = 8;
 /// The indent of a block.
-pub(super) const BLOCK: &str = "  ";
+pub(in crate::report) const BLOCK: &str = "  ";
 
 /// What a piece of text is, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(in crate::report) enum Role {
     /// Text.
     Plain,
     /// What the eye should find: names and commands.
@@ -28,11 +28,11 @@ pub(super) enum Role {
 
 /// A piece of text.
 #[derive(Clone, Debug)]
-pub(super) struct Span(pub(super) Role, pub(super) String);
+pub(in crate::report) struct Span(pub(in crate::report) Role, pub(in crate::report) String);
 
 impl Span {
     /// A piece without colour.
-    pub(super) fn plain(text: impl Into<String>) -> Self {
+    pub(in crate::report) fn plain(text: impl Into<String>) -> Self {
         Self(Role::Plain, text.into())
     }
 }
@@ -50,34 +50,34 @@ impl From<&str> for Span {
 }
 
 /// A page that grows downwards.
-pub(super) struct Page {
+pub(in crate::report) struct Page {
     style: Style,
     text: String,
 }
 
 impl Page {
-    pub(super) fn new(style: Style) -> Self {
+    pub(in crate::report) fn new(style: Style) -> Self {
         Self { style, text: String::new() }
     }
 
-    pub(super) fn into_text(self) -> String {
+    pub(in crate::report) fn into_text(self) -> String {
         self.text
     }
 
     /// An empty line.
-    pub(super) fn blank(&mut self) {
+    pub(in crate::report) fn blank(&mut self) {
         self.text.push('\n');
     }
 
     /// A line that is not wrapped, whatever its length.
-    pub(super) fn line(&mut self, spans: &[Span]) {
+    pub(in crate::report) fn line(&mut self, spans: &[Span]) {
         let line: String = spans.iter().map(|span| self.painted(span)).collect();
         self.text.push_str(line.trim_end());
         self.text.push('\n');
     }
 
     /// A paragraph, wrapped between words. What has no space in it is never broken, so that it can be copied.
-    pub(super) fn wrapped(&mut self, first: &str, next: &str, spans: &[Span]) {
+    pub(in crate::report) fn wrapped(&mut self, first: &str, next: &str, spans: &[Span]) {
         let whole: String = spans.iter().map(|span| self.painted(span)).collect();
         let options = textwrap::Options::new(self.style.width)
             .initial_indent(first)
@@ -91,25 +91,25 @@ impl Page {
     }
 
     /// A labelled paragraph of a block; without a label it goes on with the one above.
-    pub(super) fn field(&mut self, label: &str, spans: &[Span]) {
+    pub(in crate::report) fn field(&mut self, label: &str, spans: &[Span]) {
         let padded = self.painted(&Span(Role::Faint, format!("{label:LABEL_COLUMNS$}")));
         let next = Self::field_indent();
         self.wrapped(&format!("{BLOCK}{padded}"), &next, spans);
     }
 
     /// A labelled line of a block that is never wrapped.
-    pub(super) fn field_line(&mut self, label: &str, span: Span) {
+    pub(in crate::report) fn field_line(&mut self, label: &str, span: Span) {
         let label = Span(Role::Faint, format!("{label:LABEL_COLUMNS$}"));
         self.line(&[BLOCK.into(), label, span]);
     }
 
     /// The indent of what stands behind a label.
-    pub(super) fn field_indent() -> String {
+    pub(in crate::report) fn field_indent() -> String {
         format!("{BLOCK}{:LABEL_COLUMNS$}", "")
     }
 
     /// The columns behind a label.
-    pub(super) fn field_columns(&self) -> usize {
+    pub(in crate::report) fn field_columns(&self) -> usize {
         self.style.width - Self::field_indent().len()
     }
 
@@ -129,7 +129,7 @@ impl Page {
 
 /// A foreign text without what could drive a terminal: control characters are written out, and so are the marks that turn the
 /// direction of writing.
-fn washed(text: &str) -> String {
+pub(in crate::report) fn washed(text: &str) -> String {
     let drives =
         |c: char| c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut out = String::with_capacity(text.len());
