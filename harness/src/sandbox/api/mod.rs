@@ -11,6 +11,7 @@ mod params;
 mod payment_intents;
 mod refunds;
 mod refusal;
+mod subscriptions;
 mod tools;
 
 use serde_json::{Value, json};
@@ -56,6 +57,7 @@ fn read(desk: &Desk<'_>, ask: &Ask<'_>, segments: &[&str]) -> Result<Value, Stop
         "payment_intents" => "payment_intent",
         "refunds" => "refund",
         "customers" => "customer",
+        "subscriptions" => "subscription",
         _ => return Err(Refusal::no_such_path(ask.method, ask.path).into()),
     };
     let query = super::body::decode_form(ask.query.unwrap_or_default())
@@ -74,6 +76,9 @@ fn write(desk: &Desk<'_>, ask: &Ask<'_>, segments: &[&str]) -> Result<Value, Sto
     if let (mcp::METHOD, [tool]) = (ask.method, segments) {
         return tools::call(desk, tool, &params()?);
     }
+    if let ("DELETE", ["v1", "subscriptions", id]) = (ask.method, segments) {
+        return subscriptions::cancel(desk, id);
+    }
     let ("POST", ["v1", collection, rest @ ..]) = (ask.method, segments) else { return generic(desk) };
     match (*collection, rest) {
         ("charges", []) => charges::create(desk, &params()?),
@@ -86,6 +91,10 @@ fn write(desk: &Desk<'_>, ask: &Ask<'_>, segments: &[&str]) -> Result<Value, Sto
         ("payment_intents", [id, "cancel"]) => payment_intents::cancel(desk, id),
         ("refunds", []) => refunds::create(desk, &params()?),
         ("refunds", [id]) => update(desk, "refund", id, &params()?),
+        ("subscriptions", []) => subscriptions::create(desk, &params()?),
+        ("subscriptions", [id]) => subscriptions::update(desk, id, &params()?),
+        ("subscriptions", [id, "resume"]) => subscriptions::resume(desk, id),
+        ("subscriptions", [id, "cancel"]) => subscriptions::cancel(desk, id),
         ("customers", []) => customers::create(desk, &params()?),
         ("customers", [id]) => update(desk, "customer", id, &params()?),
         _ => generic(desk),

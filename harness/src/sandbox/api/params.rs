@@ -33,6 +33,11 @@ impl Params {
         self.text(name).map_or(Value::Null, Value::String)
     }
 
+    /// What was sent by that name, whatever it is.
+    pub fn raw(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
     /// A text that must be there.
     pub fn required(&self, name: &str) -> Result<String, Refusal> {
         self.text(name).ok_or_else(|| Refusal::param(name, "parameter_missing", format!("Missing required param: {name}.")))

@@ -145,3 +145,28 @@ async fn the_ledger_keeps_what_was_asked_but_no_secret() {
     assert!(raw.windows(5).any(|five| five == b"hello"));
     assert!(!raw.windows(4).any(|four| four == b"sk_1"));
 }
+
+#[tokio::test]
+async fn a_subscription_is_paused_resumed_and_cancelled_once() {
+    let stage = Stage::new().await;
+    let made = stage.post("/v1/subscriptions", None, "customer=cus_1&metadata[plan]=pro").await;
+    let path = format!("/v1/subscriptions/{}", made.id());
+    let paused = stage.post(&path, None, "pause_collection[behavior]=void").await;
+    assert_eq!((paused.status, &paused.body["pause_collection"]["behavior"]), (200, &"void".into()));
+    let wrong = stage.post(&path, None, "pause_collection[behavior]=maybe").await;
+    assert_eq!((wrong.status, wrong.error("param")), (400, "pause_collection[behavior]"));
+    assert_eq!(stage.post(&path, None, "pause_collection=").await.body["pause_collection"], Value::Null);
+    assert_eq!(stage.post(&format!("{path}/resume"), None, "").await.body["status"], "active");
+    assert_eq!(stage.ask("DELETE", &path, None, "").await.body["status"], "canceled");
+    assert_eq!(stage.ask("DELETE", &path, None, "").await.status, 404, "it is gone");
+    assert_eq!(stage.ask("GET", &path, None, "").await.body["status"], "canceled", "and can be looked at");
+}
+
+#[tokio::test]
+async fn a_subscription_of_before_is_taken_as_an_active_one() {
+    let stage = Stage::new().await;
+    let cancelled = stage.post("/v1/subscriptions/sub_9/cancel", None, "").await;
+    assert_eq!((cancelled.status, cancelled.id(), &cancelled.body["status"]), (200, "sub_9", &"canceled".into()));
+    assert_eq!(stage.post("/v1/subscriptions/sub_9", None, "pause_collection[behavior]=void").await.status, 404);
+    assert_eq!(stage.effects().await, 1);
+}
