@@ -72,7 +72,7 @@ pub(super) struct PlanArgs {
     /// For example 'charge#1:executed', 'charge#1:executed drop-ack' or 'charge#1:answered; start/openat(checkpoints.db)#1'. `killpoint points` lists points.
     #[arg(long, value_name = "SCHEDULE", conflicts_with_all = ["points", "strategy", "trials"])]
     pub(super) at: Option<String>,
-    /// What is done: kill, drop-ack, reset-ack, half-ack, slow-ack(30s), error-after-commit(500), error-before-commit(500), duplicate, hold
+    /// What is done: kill, drop-ack, reset-ack, half-ack, slow-ack(30s), error-after-commit(500), error-before-commit(500), duplicate, hold, pending
     ///
     /// Several with commas. `kill` is tried at every crash point, each other one at every request that had an effect in the clean run.
     /// `killpoint explain drop-ack` tells what one does.

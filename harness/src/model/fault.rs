@@ -50,6 +50,8 @@ pub enum WireFault {
     /// `hold`: the request is held on its way, without an answer, and arrives after the next life's request for the same effect, or when
     /// the workflow is done.
     Hold,
+    /// `pending`: the effect is committed, and the first answer says that it is under way still; looked at later it has succeeded.
+    Pending,
 }
 
 impl WireFault {
@@ -58,9 +60,12 @@ impl WireFault {
     pub fn moment(self) -> Moment {
         match self {
             Self::ErrorBeforeCommit { .. } | Self::Duplicate | Self::Hold => Moment::Received,
-            Self::DropAck | Self::ResetAck | Self::HalfAck | Self::SlowAck { .. } | Self::ErrorAfterCommit { .. } => {
-                Moment::Executed
-            }
+            Self::DropAck
+            | Self::ResetAck
+            | Self::HalfAck
+            | Self::SlowAck { .. }
+            | Self::ErrorAfterCommit { .. }
+            | Self::Pending => Moment::Executed,
         }
     }
 
@@ -76,12 +81,13 @@ impl WireFault {
             Self::ErrorBeforeCommit { status } => format!("was answered {status} and not executed"),
             Self::Duplicate => "was delivered twice".to_owned(),
             Self::Hold => "was held on its way and executed later".to_owned(),
+            Self::Pending => "was executed, and answered as if it were under way still".to_owned(),
         }
     }
 }
 
 /// The words of all faults, as they stand in a text; those that take a value with an example of it.
-pub const WORDS: [&str; 9] = [
+pub const WORDS: [&str; 10] = [
     "kill",
     "drop-ack",
     "reset-ack",
@@ -91,6 +97,7 @@ pub const WORDS: [&str; 9] = [
     "error-before-commit(500)",
     "duplicate",
     "hold",
+    "pending",
 ];
 
 /// Statuses that a failing server answers with.
@@ -109,6 +116,7 @@ impl fmt::Display for WireFault {
             Self::ErrorBeforeCommit { status } => write!(f, "error-before-commit({status})"),
             Self::Duplicate => f.write_str("duplicate"),
             Self::Hold => f.write_str("hold"),
+            Self::Pending => f.write_str("pending"),
         }
     }
 }
@@ -157,7 +165,7 @@ impl FromStr for Fault {
             },
             "error-after-commit" => WireFault::ErrorAfterCommit { status: status()? },
             "error-before-commit" => WireFault::ErrorBeforeCommit { status: status()? },
-            "kill" | "drop-ack" | "reset-ack" | "half-ack" | "duplicate" | "hold" if value.is_some() => {
+            "kill" | "drop-ack" | "reset-ack" | "half-ack" | "duplicate" | "hold" | "pending" if value.is_some() => {
                 return Err(fail(format!("`{word}` takes no value")));
             }
             "kill" => return Ok(Self::Kill),
@@ -166,6 +174,7 @@ impl FromStr for Fault {
             "half-ack" => WireFault::HalfAck,
             "duplicate" => WireFault::Duplicate,
             "hold" => WireFault::Hold,
+            "pending" => WireFault::Pending,
             _ => return Err(fail(format!("expected one of {}", WORDS.map(|word| format!("`{word}`")).join(", ")))),
         };
         Ok(Self::Wire(wire))
@@ -199,7 +208,7 @@ impl schemars::JsonSchema for Fault {
         let mut schema = String::json_schema(generator);
         schema
             .insert("description".into(), "What happens at a crash point, such as `kill`, `drop-ack` or `slow-ack(30s)`.".into());
-        let pattern = r"^(kill|drop-ack|reset-ack|half-ack|duplicate|hold|slow-ack(\([0-9]+(ms|s|m)\))?|error-(after|before)-commit(\([45][0-9]{2}\))?)$";
+        let pattern = r"^(kill|drop-ack|reset-ack|half-ack|duplicate|hold|pending|slow-ack(\([0-9]+(ms|s|m)\))?|error-(after|before)-commit(\([45][0-9]{2}\))?)$";
         schema.insert("pattern".into(), pattern.into());
         schema
     }
@@ -219,6 +228,7 @@ pub(crate) mod tests {
                 WireFault::HalfAck,
                 WireFault::Duplicate,
                 WireFault::Hold,
+                WireFault::Pending,
             ])
             .prop_map(Fault::Wire),
             (0..=SLOW_ACK_MAX_MS).prop_map(|delay_ms| Fault::Wire(WireFault::SlowAck { delay_ms })),

@@ -125,6 +125,7 @@ async fn moments(
             }
         }
         Go::Fault(WireFault::ErrorAfterCommit { status }) => reply = world.ledger.fail_after(seen.seq, &reply, status)?,
+        Go::Fault(WireFault::Pending) => reply = world.ledger.answer_pending(seen.seq, reply)?,
         Go::On | Go::Fault(_) => {}
     }
     answering(world, entered, reply, half).await

@@ -20,6 +20,7 @@ fn text(word: &str) -> Option<Text> {
         "error-before-commit" => Some(ERROR_BEFORE_COMMIT),
         "duplicate" => Some(DUPLICATE),
         "hold" => Some(HOLD),
+        "pending" => Some(PENDING),
         _ => None,
     }
 }
@@ -96,4 +97,12 @@ const HOLD: Text = Text {
     known: "the sandbox keeps the request and executes it later; the ledger has both.",
     mend: "look-ups before a repetition do not help against it; a key that is the same in both requests does.",
     example: "killpoint run refund.toml --at 'charge#1:received hold; charge#1:received kill'",
+};
+
+const PENDING: Text = Text {
+    means: "`pending`: the effect is committed, and the first answer says `pending` (a payment intent: `processing`). Whoever looks at the object \
+            later sees that it has succeeded.",
+    known: "the sandbox answers with the object as it would be while the bank has not answered, and keeps it as it will be.",
+    mend: "\"not done yet\" is not \"failed\": wait for it or look it up, and repeat only under the same key.",
+    example: "killpoint run refund.toml --at 'charge#1:executed pending'",
 };

@@ -1,6 +1,7 @@
-//! Failures that are not the request's own doing: a server that fails before it has done anything, or after.
+//! What is not the request's own doing: a server that fails before it has done anything, or after, or says that it is not done yet.
 
 use rusqlite::{Connection, params};
+use serde_json::Value;
 
 use super::super::api::Refusal;
 use super::super::error::SandboxError;
@@ -38,6 +39,25 @@ impl Ledger {
             transaction.commit()
         };
         write(&mut self.lock().db).map_err(|source| self.failed("write", source))?;
+        Ok(reply)
+    }
+}
+
+impl Ledger {
+    /// The effect stays, and the answer says that it is under way still: a charge is `pending`, a payment intent `processing`, any other object
+    /// `pending`. A repetition under the key gets the same answer; whoever looks the object up sees that it has succeeded.
+    pub fn answer_pending(&self, seq: u64, done: Reply) -> Result<Reply, SandboxError> {
+        let Ok(mut object) = serde_json::from_str::<Value>(&done.body) else { return Ok(done) };
+        if !object.is_object() {
+            return Ok(done);
+        }
+        object["status"] = if object["object"] == "payment_intent" { "processing" } else { "pending" }.into();
+        if object["object"] == "charge" {
+            object["paid"] = false.into();
+        }
+        let reply = Reply { body: object.to_string(), foreign: None, ..done };
+        let save = "UPDATE idempotency_keys SET answer = ?2 WHERE seq = ?1";
+        self.update(save, params![rows::int(seq), reply.body])?;
         Ok(reply)
     }
 }

@@ -143,3 +143,15 @@ async fn a_held_request_arrives_in_the_end_where_nobody_asks_again() {
     stage.sandbox.release_held().await.expect("a ledger");
     assert_eq!(stage.effects().await, 1);
 }
+
+#[tokio::test]
+async fn a_pending_answer_is_a_success_for_whoever_looks_later() {
+    let (stage, mut client) = charged(WireFault::Pending, Some("k")).await;
+    let first = client.read().await.expect("an answer");
+    drop(client);
+    assert_eq!((first.status, &first.body["status"]), (200, &"pending".into()));
+    assert_eq!(stage.post("/v1/charges", Some("k"), CHARGE).await.body["status"], "pending", "the first answer is given again");
+    let looked = stage.ask("GET", &format!("/v1/charges/{}", first.id()), None, "").await;
+    assert_eq!(looked.body["status"], "succeeded");
+    assert_eq!(stage.effects().await, 1);
+}
