@@ -92,13 +92,10 @@ fn without_key(method: &str) -> Vec<Fix> {
 /// What was not repeated, or only asked for, in every probe that came to happen needs no key.
 fn is_safe_without(boundary: &[Boundary]) -> bool {
     let reached: Vec<&Boundary> = boundary.iter().filter(|own| own.reading != Reading::NotReached).collect();
-    let leaves_it = |own: &&Boundary| matches!(own.reading, Reading::Asked | Reading::Waited | Reading::WentOn);
+    let leaves_it = |own: &Boundary| matches!(own.reading, Reading::Asked | Reading::Waited | Reading::WentOn);
     let killed = reached.iter().any(|own| own.fault == Fault::Kill);
     killed
-        && reached
-            .iter()
-            .filter(|own| is_after(own.fault))
-            .all(|own| leaves_it(&own) && own.verdict.is_some_and(Verdict::is_kept))
+        && reached.iter().filter(|own| is_after(own.fault)).all(|own| leaves_it(own) && own.verdict.is_some_and(Verdict::is_kept))
 }
 
 /// Whether a failure comes after the effect, so that its client cannot know.
