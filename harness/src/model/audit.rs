@@ -62,6 +62,9 @@ pub struct Write {
     pub path: String,
     /// Whether the scenario promises something of it.
     pub promised: bool,
+    /// Of an MCP tool, whether its schema has an argument for a key; absent where the schema was not seen, and for all else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_takes_key: Option<bool>,
     /// Requests in the clean run.
     pub requests: u32,
     /// Its idempotency key.
@@ -317,6 +320,8 @@ pub enum GapKind {
 pub enum Fix {
     /// A key on the write, made from the intent.
     KeyOnTheWrite,
+    /// An argument for the key in the tool's schema, and the intent's key in each call.
+    KeyArgument,
     /// The intent and its key are stored before the call.
     PersistBeforeCall,
     /// A table of what is done, in the same transaction as the work.
@@ -342,6 +347,9 @@ impl Fix {
         match self {
             Self::KeyOnTheWrite => {
                 "key on the write: send an idempotency key made from the intent alone, the same in each attempt and life"
+            }
+            Self::KeyArgument => {
+                "key argument: give the tool's schema a required argument for an idempotency key, and send the intent's key in each call"
             }
             Self::PersistBeforeCall => {
                 "intent persisted before the call: store the intent with its key, commit, then call; after a restart send the stored key"

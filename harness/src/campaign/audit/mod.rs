@@ -53,6 +53,13 @@ pub async fn audit(scenario: &Scenario, options: &AuditOptions, tell: Tell, abor
     scenario.campaign.twice = true;
     let asked = Options { jobs: options.jobs, at: None, only: options.only.clone(), class_check: 0 };
     let stages = stages(&scenario, &asked, &tell, abort).await?;
+    tell(&Event::RunStarted {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        scenario: scenario.name.clone(),
+        at: jiff::Timestamp::now().to_string(),
+        cells: stages.len(),
+        seed: scenario.campaign.seed,
+    });
     let mut cells = Vec::new();
     for stage in &stages {
         tell(&Event::CellStarted { cell: stage.index, values: stage.values() });

@@ -91,6 +91,8 @@ fn write(strand: &Strand<'_>, promised: &[Promise], requests: usize, boundary: V
         method: promise.endpoint.method.clone(),
         path: promise.endpoint.path.clone(),
         promised: promised.iter().any(|own| own.name == promise.name),
+        // Tools are listed by their server; what is seen here is calls.
+        tool_takes_key: None,
         requests: u32::try_from(requests).unwrap_or(u32::MAX),
         repeated_after_timeout: repeated_after_timeout(&boundary),
         key,

@@ -25,7 +25,12 @@ fn key_gaps(method: &str, key: &KeyFacts, boundary: &[Boundary]) -> Vec<Gap> {
     match key.presence {
         Presence::Never if !is_safe_without(boundary) => {
             let seen = worst_double(boundary);
-            gap(GapKind::NoKey, format!("no request carries an idempotency key{seen}"), without_key(method));
+            let what = if method == "MCP" {
+                "no call of the tool has an argument that is a key"
+            } else {
+                "no request carries an idempotency key"
+            };
+            gap(GapKind::NoKey, format!("{what}{seen}"), without_key(method));
         }
         Presence::Sometimes => {
             gap(GapKind::KeyNotAlways, "some requests carry a key and some do not".to_owned(), without_key(method));
@@ -82,6 +87,7 @@ fn boundary_gaps(boundary: &[Boundary]) -> Vec<Gap> {
 fn without_key(method: &str) -> Vec<Fix> {
     match method {
         "MAIL" => vec![Fix::OutboxOrPerson, Fix::DedupTable],
+        "MCP" => vec![Fix::KeyArgument, Fix::DedupTable],
         "ROWS" => vec![Fix::UniqueConstraint, Fix::Upsert],
         "LINES" => vec![Fix::DedupTable],
         "PUT" => vec![Fix::Upsert, Fix::KeyOnTheWrite],
@@ -92,13 +98,10 @@ fn without_key(method: &str) -> Vec<Fix> {
 /// What was not repeated, or only asked for, in every probe that came to happen needs no key.
 fn is_safe_without(boundary: &[Boundary]) -> bool {
     let reached: Vec<&Boundary> = boundary.iter().filter(|own| own.reading != Reading::NotReached).collect();
-    let leaves_it = |own: &&Boundary| matches!(own.reading, Reading::Asked | Reading::Waited | Reading::WentOn);
+    let leaves_it = |own: &Boundary| matches!(own.reading, Reading::Asked | Reading::Waited | Reading::WentOn);
     let killed = reached.iter().any(|own| own.fault == Fault::Kill);
     killed
-        && reached
-            .iter()
-            .filter(|own| is_after(own.fault))
-            .all(|own| leaves_it(&own) && own.verdict.is_some_and(Verdict::is_kept))
+        && reached.iter().filter(|own| is_after(own.fault)).all(|own| leaves_it(own) && own.verdict.is_some_and(Verdict::is_kept))
 }
 
 /// Whether a failure comes after the effect, so that its client cannot know.

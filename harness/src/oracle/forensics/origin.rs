@@ -46,7 +46,7 @@ pub(super) fn guess(strand: &Strand<'_>, arguments: &[String]) -> Guess {
         }
         (_, Some(true), from) => {
             let holds = if from.is_empty() {
-                "nothing that is kept can have carried it there".to_owned()
+                "it shows none of the values that it is made from, as a hash does".to_owned()
             } else {
                 format!("it holds {}", from.join(", "))
             };

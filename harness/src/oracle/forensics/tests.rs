@@ -268,6 +268,7 @@ fn a_mail_without_a_key_is_for_an_outbox_and_a_charge_for_a_key() {
     let of = |method| gaps(method, &key, &retry, &boundary);
     let first = |method| of(method).into_iter().find(|gap| gap.kind == GapKind::NoKey).and_then(|gap| gap.fixes.first().copied());
     assert_eq!([first("POST"), first("MAIL")], [Some(Fix::KeyOnTheWrite), Some(Fix::OutboxOrPerson)]);
+    assert_eq!([first("MCP"), first("ROWS")], [Some(Fix::KeyArgument), Some(Fix::UniqueConstraint)]);
     assert_eq!(score(&key, &retry, &boundary, &of("POST")).key, Mark::Gap);
     assert_eq!(boundary[0].fault, Fault::Wire(WireFault::DropAck));
 }
@@ -298,4 +299,17 @@ fn a_report_names_the_origin_from_clean_runs_and_from_what_trials_sent_again() {
     assert_eq!(origin(&format!("stripe-node-retry-{}", UUIDS[0]), None, Some(false)), Origin::Sdk);
     assert_eq!(origin("charge-inv_9", Some("charge-inv_9"), None), Origin::NotKnown, "no trial sent it again");
     assert_eq!(Origin::RandomPerCall.code(), "random_per_call");
+}
+
+#[test]
+fn a_finding_says_that_its_keys_are_the_sdks_own_and_marks_what_differs() {
+    let expectation = expect_all(&[charges()], &[ledger([charge(1, "inv_9")])]);
+    let why =
+        |one: &str, other: &str| crate::oracle::judge(&expectation, &over_a_crash(one, other)).remove(0).evidence.join("; ");
+    let own = why(&format!("stripe-node-retry-{}", UUIDS[0]), &format!("stripe-node-retry-{}", UUIDS[1]));
+    assert!(own.contains("the SDK's own random keys, made by stripe-node"), "{own}");
+    let timed = why("pay-1785000000123", "pay-1785000012456");
+    assert!(timed.contains("`pay-[1785000000123]` and `pay-[1785000012456]`"), "{timed}");
+    let whole = why(UUIDS[0], UUIDS[1]);
+    assert!(!whole.contains("in brackets"), "where all differs nothing is marked: {whole}");
 }

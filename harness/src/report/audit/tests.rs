@@ -16,6 +16,7 @@ fn timed() -> Write {
         method: "POST".to_owned(),
         path: "/v1/charges".to_owned(),
         promised: true,
+        tool_takes_key: None,
         requests: 1,
         key: KeyFacts {
             presence: Presence::Always,
