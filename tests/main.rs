@@ -6,6 +6,8 @@
 mod cli;
 // No survivor and no lost result, however a run ends.
 mod hygiene;
+// The sandbox is as its OpenAPI description says.
+mod openapi;
 // Which points count as reached, and which are planned.
 mod points;
 // What the tests share: where things are, a campaign in a folder of its own, who is alive.

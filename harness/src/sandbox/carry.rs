@@ -15,6 +15,7 @@ use super::api::{self, Refusal};
 use super::error::SandboxError;
 use super::ledger::Reply;
 use super::naming;
+use super::openapi;
 use super::request::{self, Arrived, Cut};
 use super::server::{Arriving, World};
 use super::watch::{Go, Seen};
@@ -109,8 +110,14 @@ async fn moments(world: &World, seen: &Seen, arrived: &Arrived, watched: bool) -
     Ok(Some(reply))
 }
 
-/// `POST /_killpoint/probe/NAME`: it has no row in the ledger, because it is no part of the outside world.
+/// `POST /_killpoint/probe/NAME`, or the description of the API. Neither has a row in the ledger, because it is no part of the outside
+/// world.
 async fn probe(world: &World, method: &Method, own: &str, outlet: Outlet) {
+    if own == "openapi.json" && *method == Method::GET {
+        let text = openapi::openapi().to_string();
+        let bytes = text.len();
+        return send(json_response(StatusCode::OK, text), bytes, false, outlet);
+    }
     let name = own.strip_prefix("probe/").filter(|name| is_name(name) && *method == Method::POST);
     let Some(name) = name else {
         return plain(&Refusal::no_such_path(method.as_str(), &format!("{OWN}{own}")), false, outlet);
