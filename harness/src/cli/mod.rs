@@ -21,6 +21,7 @@ mod record;
 mod render;
 mod replay;
 mod run;
+mod sandbox;
 mod schedule;
 mod schema;
 mod story;
@@ -62,6 +63,7 @@ enum Command {
     Run(Box<run::RunArgs>),
     Points(points::PointsArgs),
     Replay(replay::ReplayArgs),
+    Sandbox(sandbox::SandboxArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Explain(explain::ExplainArgs),
@@ -75,6 +77,7 @@ impl Command {
             Self::Run(args) => args.run(terminal),
             Self::Points(args) => args.run(terminal),
             Self::Replay(args) => args.run(terminal),
+            Self::Sandbox(args) => args.run(terminal),
             Self::Init(args) => args.run(terminal),
             Self::Doctor(args) => args.run(terminal),
             Self::Explain(args) => args.run(terminal),

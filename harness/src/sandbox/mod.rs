@@ -29,7 +29,7 @@ pub use self::error::SandboxError;
 use self::ledger::Ledger;
 pub use self::ledger::Picture;
 pub use self::lens::Lens;
-pub use self::naming::EffectRule;
+pub use self::naming::{EffectRule, endpoint};
 pub use self::openapi::openapi;
 use self::server::Server;
 pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
@@ -112,6 +112,20 @@ impl Sandbox {
     /// Where the ledger cannot be read, or is not the whole truth because a write failed or a limit was hit.
     pub fn ledger(&self) -> Result<Vec<Request>, SandboxError> {
         self.server.world.ledger.requests()
+    }
+
+    /// The numbers of requests, each told when nothing further will be done of it except for its answer. Who asks last hears them.
+    #[must_use]
+    pub fn finished(&self) -> tokio::sync::mpsc::UnboundedReceiver<u64> {
+        self.server.world.ledger.finished()
+    }
+
+    /// The request with this number, as far as it has come.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn request(&self, seq: u64) -> Result<Option<Request>, SandboxError> {
+        self.server.world.ledger.request(seq)
     }
 
     /// Closes the port and the connections. Requests that the watch still holds go on until it lets go of them.
