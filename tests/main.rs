@@ -10,6 +10,8 @@ mod hygiene;
 mod openapi;
 // Which points count as reached, and which are planned.
 mod points;
+// The real SDKs of Stripe are served as the real API serves them.
+mod sdk;
 // What the tests share: where things are, a campaign in a folder of its own, who is alive.
 mod support;
 // The house rules, as tests: what may import what, lengths, headers, documents that stay true.

@@ -39,7 +39,8 @@ fn make(venv: &Path, requirements: &Path) {
     carry_out(&mut install, "the packages come from PyPI, which has to be within reach the first time");
 }
 
-fn carry_out(command: &mut Command, hint: &str) {
+/// Runs a command that sets something up; where it fails, what it said and what helps.
+pub fn carry_out(command: &mut Command, hint: &str) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}\nhint: {hint}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{said}hint: {hint}", output.status);

@@ -77,19 +77,25 @@ impl SandboxArgs {
         let sandbox = Sandbox::start_on(listener, config, Arc::new(NoWatch)).await.map_err(broken)?;
         let before = sandbox.ledger().map_err(broken)?.len();
         let mut finished = sandbox.finished();
+        let show = |seq| -> Result<(), Failure> {
+            if let Some(request) = sandbox.request(seq).map_err(broken)? {
+                terminal.note(&line(&request));
+            }
+            Ok(())
+        };
         terminal.note(&self.opening(&sandbox.url(), ledger));
         terminal.print(&self.address(&sandbox.url(), ledger))?;
         terminal.note(HEAD);
         loop {
             tokio::select! {
-                Some(seq) = finished.recv() => {
-                    if let Some(request) = sandbox.request(seq).map_err(broken)? {
-                        terminal.note(&line(&request));
-                    }
-                }
+                Some(seq) = finished.recv() => show(seq)?,
                 _ = interrupt.recv() => break,
                 _ = terminate.recv() => break,
             }
+        }
+        // What was over before the signal came is shown as well.
+        while let Ok(seq) = finished.try_recv() {
+            show(seq)?;
         }
         let all = sandbox.ledger().map_err(broken);
         sandbox.stop().await;
