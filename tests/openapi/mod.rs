@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::support::{self, python};
 
 /// Examples that schemathesis draws for each operation.
-const EXAMPLES_MAX: &str = "25";
+const EXAMPLES_MAX: &str = "10";
 
 /// What the examples are drawn from: a failure comes back.
 const SEED: &str = "20260";
