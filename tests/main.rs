@@ -8,8 +8,12 @@ mod audit;
 mod cli;
 // No survivor and no lost result, however a run ends.
 mod hygiene;
+// The sandbox is as its OpenAPI description says.
+mod openapi;
 // Which points count as reached, and which are planned.
 mod points;
+// The real SDKs of Stripe are served as the real API serves them.
+mod sdk;
 // What the tests share: where things are, a campaign in a folder of its own, who is alive.
 mod support;
 // The house rules, as tests: what may import what, lengths, headers, documents that stay true.

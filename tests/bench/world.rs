@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use killpoint::model::ledger::Request;
 use killpoint::model::limits;
-use killpoint::model::scenario::Profile;
+use killpoint::model::scenario::SandboxSpec;
 use killpoint::sandbox::{BoxFuture, Go, NoWatch, Sandbox, SandboxConfig, Seen, Watch, Written};
 
 /// A folder and a sandbox, as a trial has them.
@@ -48,9 +48,8 @@ impl World {
         std::fs::create_dir(folder.path().join("state")).expect("a new folder can be written to");
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().expect("tokio starts");
         let config = SandboxConfig {
-            profile: Profile::StripeV1,
+            spec: SandboxSpec::default(),
             rules: Vec::new(),
-            mcp_keys: false,
             ledger_path: folder.path().join("ledger"),
             epoch: Instant::now(),
         };

@@ -1,5 +1,7 @@
 //! What the tests share: where things are, the built command, a campaign in a folder of its own, and who is still alive.
 
+pub mod python;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};

@@ -1,5 +1,7 @@
 //! The truth table: every planted bug is found with the predicted verdict and window, every correct twin is clean at every point.
 
+mod stripe_sdk;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

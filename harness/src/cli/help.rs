@@ -85,6 +85,21 @@ Examples:
 
 Exit codes: 1 it came back each time, 0 it never came back, 4 it came back only sometimes or its point was not reached.";
 
+/// Below `killpoint sandbox --help`.
+pub const AFTER_SANDBOX: &str = "\
+Examples:
+  killpoint sandbox                                        on a free port, until Ctrl-C
+  killpoint sandbox --port 12111 --ledger pay.db           on this port; look at pay.db with sqlite3
+  killpoint sandbox --openapi > sandbox.json               the description of the API
+
+Point a client at the printed address, here http://127.0.0.1:12111, and change nothing else:
+  stripe-python   stripe.StripeClient(\"sk_test_x\", base_addresses={\"api\": \"http://127.0.0.1:12111\"})
+  stripe-node     new Stripe(\"sk_test_x\", { protocol: \"http\", host: \"127.0.0.1\", port: 12111 })
+
+Stdout gets one line, `url http://...`; everything else is told on stderr.
+
+Exit codes: 0 ended by Ctrl-C or SIGTERM, 2 usage, 5 the port or the ledger cannot be had, 70 bug in killpoint.";
+
 /// Below `killpoint init --help`.
 pub const AFTER_INIT: &str = "\
 Example:

@@ -23,6 +23,7 @@ mod record;
 mod render;
 mod replay;
 mod run;
+mod sandbox;
 mod schedule;
 mod schema;
 mod story;
@@ -65,6 +66,7 @@ enum Command {
     Audit(Box<audit::AuditArgs>),
     Points(points::PointsArgs),
     Replay(replay::ReplayArgs),
+    Sandbox(sandbox::SandboxArgs),
     Init(init::InitArgs),
     Doctor(doctor::DoctorArgs),
     Explain(explain::ExplainArgs),
@@ -80,6 +82,7 @@ impl Command {
             Self::Audit(args) => args.run(terminal),
             Self::Points(args) => args.run(terminal),
             Self::Replay(args) => args.run(terminal),
+            Self::Sandbox(args) => args.run(terminal),
             Self::Init(args) => args.run(terminal),
             Self::Doctor(args) => args.run(terminal),
             Self::Explain(args) => args.run(terminal),

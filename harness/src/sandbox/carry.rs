@@ -15,6 +15,7 @@ use super::api::Refusal;
 use super::ledger::Reply;
 use super::mcp;
 use super::moments::{self, Entered, Passed};
+use super::openapi;
 use super::request::{self, Arrived, Cut};
 use super::server::{Arriving, World};
 use super::watch::Go;
@@ -120,8 +121,13 @@ pub(super) async fn deliver(
     }
 }
 
-/// `POST /_killpoint/probe/NAME`: it has no row in the ledger, because it is no part of the outside world.
+/// `POST /_killpoint/probe/NAME`, or the description of the API. Neither has a row in the ledger, because it is no part of the outside
+/// world.
 async fn probe(world: &World, method: &Method, own: &str, outlet: Outlet) {
+    if own == "openapi.json" && *method == Method::GET {
+        let text = openapi::openapi().to_string();
+        return send(json_response(StatusCode::OK, text), false, outlet);
+    }
     let name = own.strip_prefix("probe/").filter(|name| is_name(name) && *method == Method::POST);
     let Some(name) = name else {
         return plain(&Refusal::no_such_path(method.as_str(), &format!("{OWN}{own}")), false, outlet);

@@ -16,6 +16,7 @@ mod lens;
 pub mod mcp;
 mod moments;
 mod naming;
+mod openapi;
 mod profile;
 mod proxy;
 mod request;
@@ -34,30 +35,23 @@ use std::time::{Duration, Instant};
 pub use self::error::SandboxError;
 pub use self::ledger::Picture;
 pub use self::lens::Lens;
-pub use self::naming::EffectRule;
+pub use self::naming::{EffectRule, endpoint};
+pub use self::openapi::openapi;
 use self::server::Server;
 pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
 use crate::model::ledger::Request;
 use crate::model::limits;
-use crate::model::scenario::{KeyPlace, Profile};
+use crate::model::scenario::SandboxSpec;
 
 /// What a sandbox is made from.
 #[derive(Clone, Debug)]
 pub struct SandboxConfig {
-    /// Whose idempotency rules it follows.
-    pub profile: Profile,
-    /// Where keys stand; `None`: where the profile, or common use, has them.
-    pub key: Option<KeyPlace>,
-    /// How much older keys grow from one life to the next than the lives take, in milliseconds.
-    pub key_age_ms: u64,
+    /// Whose rules it follows, and what stands behind it.
+    pub spec: SandboxSpec,
     /// Names of effects; the first rule that matches counts.
     pub rules: Vec<EffectRule>,
-    /// Whether the MCP tools take an idempotency key.
-    pub mcp_keys: bool,
     /// The ledger's file. One that is there is continued, as a sandbox that was cut off there would find it.
     pub ledger_path: PathBuf,
-    /// The base URL of a server that is asked whatever the sandbox is asked, instead of its own API.
-    pub upstream: Option<String>,
     /// The start of the trial, from which the ledger's times count.
     pub epoch: Instant,
 }
@@ -128,6 +122,20 @@ impl Sandbox {
     /// Where the ledger cannot be read, or is not the whole truth because a write failed or a limit was hit.
     pub fn ledger(&self) -> Result<Vec<Request>, SandboxError> {
         self.server.world.ledger.requests()
+    }
+
+    /// The numbers of requests, each told when nothing further will be done of it except for its answer. Who asks last hears them.
+    #[must_use]
+    pub fn finished(&self) -> tokio::sync::mpsc::UnboundedReceiver<u64> {
+        self.server.world.ledger.finished()
+    }
+
+    /// The request with this number, as far as it has come.
+    ///
+    /// # Errors
+    /// Where the ledger cannot be read.
+    pub fn request(&self, seq: u64) -> Result<Option<Request>, SandboxError> {
+        self.server.world.ledger.request(seq)
     }
 
     /// Closes the port and the connections. Requests that the watch still holds go on until it lets go of them.

@@ -28,6 +28,12 @@ pub(super) fn slug(method: &str, path: &str) -> String {
     name
 }
 
+/// A path in which ids are written as `:id`, so that all requests to one endpoint have one.
+#[must_use]
+pub fn endpoint(path: &str) -> String {
+    path.split('/').map(|segment| if is_id(segment) { ":id" } else { segment }).collect::<Vec<_>>().join("/")
+}
+
 fn is_id(segment: &str) -> bool {
     let version = segment.strip_prefix('v').is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()));
     !version && segment.bytes().any(|b| b.is_ascii_digit())

@@ -149,8 +149,8 @@ impl Server {
         watch: Arc<dyn Watch>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
-        let age_us = config.key_age_ms.saturating_mul(1_000);
-        let ledger = Ledger::open(&config.ledger_path, config.epoch, profile::rules(config.profile), age_us)?;
+        let age_us = config.spec.key_age_ms.saturating_mul(1_000);
+        let ledger = Ledger::open(&config.ledger_path, config.epoch, profile::rules(config.spec.profile), age_us)?;
         let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr, OwnedFd)> {
             listener.set_nonblocking(true)?;
             let (own, addr, door) = (listener.try_clone()?, listener.local_addr()?, listener.try_clone()?);
@@ -161,10 +161,10 @@ impl Server {
         let world = Arc::new(World {
             ledger,
             rules: config.rules,
-            mcp: Front::new(config.mcp_keys),
+            mcp: Front::new(config.spec.mcp_keys),
             watch,
-            upstream: config.upstream.as_deref().map(Proxy::new),
-            key: config.key,
+            upstream: config.spec.upstream.as_deref().map(Proxy::new),
+            key: config.spec.key,
             read_timeout,
             busy: watch::Sender::new(0),
             stopping: watch::Sender::new(false),

@@ -149,7 +149,7 @@ mod tests {
     use tokio::sync::Semaphore;
 
     use super::*;
-    use crate::model::scenario::Profile;
+    use crate::model::scenario::SandboxSpec;
     use crate::sandbox::{BoxFuture, Go, Sandbox, SandboxConfig, Seen, Watch, Written};
     use crate::scenario::from_command;
     use crate::state::Worlds;
@@ -182,16 +182,8 @@ mod tests {
         let world = worlds.world("t", None).unwrap();
         let store = Arc::new(ImageStore::open(&worlds.path().join("images")).unwrap());
         let holder = Arc::new(Holder(Semaphore::new(0)));
-        let config = SandboxConfig {
-            profile: Profile::StripeV1,
-            rules: Vec::new(),
-            upstream: None,
-            key: None,
-            key_age_ms: 0,
-            mcp_keys: false,
-            ledger_path: world.ledger(),
-            epoch: Instant::now(),
-        };
+        let config =
+            SandboxConfig { spec: SandboxSpec::default(), rules: Vec::new(), ledger_path: world.ledger(), epoch: Instant::now() };
         let sandbox = Sandbox::start(config, holder.clone()).await.unwrap();
         let role = from_command(&["true".to_owned()], std::path::Path::new("/usr")).roles.remove(0);
         let album = Album::new(store, world.roots(&[]), Layout::plain(&world, &role), sandbox.lens());

@@ -176,12 +176,8 @@ pub async fn run(plan: &TrialPlan<'_>, world: &World, interrupt: &Interrupt) -> 
 fn sandbox_config(plan: &TrialPlan<'_>, world: &World) -> SandboxConfig {
     let rules = plan.rules.iter().map(|(name, endpoint)| EffectRule { name: name.clone(), endpoint: endpoint.clone() });
     SandboxConfig {
-        profile: plan.scenario.sandbox.profile,
-        upstream: plan.scenario.sandbox.upstream.clone(),
-        key: plan.scenario.sandbox.key.clone(),
-        key_age_ms: plan.scenario.sandbox.key_age_ms,
+        spec: plan.scenario.sandbox.clone(),
         rules: rules.collect(),
-        mcp_keys: plan.scenario.sandbox.mcp_keys,
         ledger_path: world.ledger(),
         epoch: Instant::now().checked_sub(elapsed(&plan.past)).unwrap_or_else(Instant::now),
     }

@@ -33,8 +33,14 @@ pub(super) fn create(desk: &Desk<'_>, params: &Params) -> Result<Value, Stop> {
     take(desk, charge)
 }
 
-/// Makes a charge.
+/// Stripe's test cards that are declined when they are charged (docs.stripe.com/testing), as token and as payment method.
+const DECLINED: [&str; 2] = ["tok_chargeDeclined", "pm_card_chargeDeclined"];
+
+/// Makes a charge, unless the card is declined.
 pub(super) fn take(desk: &Desk<'_>, new: NewCharge) -> Result<Value, Stop> {
+    if new.payment_method.as_str().is_some_and(|card| DECLINED.contains(&card)) {
+        return Err(Refusal::declined().into());
+    }
     let charge = json!({
         "id": desk.new_id("ch")?, "object": "charge",
         "amount": new.amount, "amount_captured": if new.captured { new.amount } else { 0 }, "amount_refunded": 0,

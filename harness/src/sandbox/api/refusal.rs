@@ -45,6 +45,12 @@ impl Refusal {
         Self { code: Some(code), begun: true, ..Self::invalid(message) }
     }
 
+    /// The card is declined. It takes execution to find that out, so the answer is saved under the key.
+    pub fn declined() -> Self {
+        let message = "Your card was declined.".to_owned();
+        Self { status: 402, kind: "card_error", code: Some("card_declined"), message, param: None, begun: true }
+    }
+
     /// The request goes past a limit of the sandbox.
     pub fn limit(status: u16, message: impl Into<String>) -> Self {
         Self { status, ..Self::invalid(message) }

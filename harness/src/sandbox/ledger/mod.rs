@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use rusqlite::{Connection, params};
+use tokio::sync::mpsc;
 
 use self::execute::Clock;
 pub(super) use self::execute::{Foreign, Reply};
@@ -35,6 +36,8 @@ pub(super) struct Ledger {
     desk: Mutex<Desk>,
     /// The first thing that made the ledger less than the whole truth.
     trouble: Mutex<Option<String>>,
+    /// Whoever wants to hear of each request that is over.
+    listener: Mutex<Option<mpsc::UnboundedSender<u64>>>,
 }
 
 struct Desk {
@@ -67,7 +70,7 @@ impl Ledger {
         };
         let db = open().map_err(|source| SandboxError::Open { path: path.to_owned(), source })?;
         let desk = Mutex::new(Desk { db, life: 1, ordinals: HashMap::new(), pending: BTreeMap::new() });
-        Ok(Self { path: path.to_owned(), epoch, rules, key_age_us, desk, trouble: Mutex::new(None) })
+        Ok(Self { path: path.to_owned(), epoch, rules, key_age_us, desk, trouble: Mutex::new(None), listener: Mutex::new(None) })
     }
 
     /// Microseconds since the start of the trial.
@@ -139,6 +142,22 @@ impl Ledger {
     /// Nothing further will be done of a request.
     pub fn is_over(&self, seq: u64) {
         self.lock().pending.remove(&seq);
+        if let Some(listener) = &*self.listener.lock().unwrap_or_else(PoisonError::into_inner) {
+            // Nobody listens any more: nothing is lost, it is all in the ledger.
+            let _ = listener.send(seq);
+        }
+    }
+
+    /// The numbers of requests as they are over. They are few bytes each, and no more than requests.
+    pub fn finished(&self) -> mpsc::UnboundedReceiver<u64> {
+        let (listener, finished) = mpsc::unbounded_channel();
+        *self.listener.lock().unwrap_or_else(PoisonError::into_inner) = Some(listener);
+        finished
+    }
+
+    /// One request.
+    pub fn request(&self, seq: u64) -> Result<Option<Request>, SandboxError> {
+        rows::one(&self.lock().db, seq).map_err(|fault| self.unreadable(fault))
     }
 
     /// A request is no longer under way: its key is free for repetition.
@@ -156,10 +175,14 @@ impl Ledger {
         if let Some(reason) = self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone() {
             return Err(SandboxError::Incomplete { reason });
         }
-        rows::all(&self.lock().db).map_err(|fault| match fault {
+        rows::all(&self.lock().db).map_err(|fault| self.unreadable(fault))
+    }
+
+    fn unreadable(&self, fault: rows::Fault) -> SandboxError {
+        match fault {
             rows::Fault::Db(source) => SandboxError::Ledger { doing: "read", path: self.path.clone(), source },
             rows::Fault::Column { seq, column } => SandboxError::Row { seq, path: self.path.clone(), column },
-        })
+        }
     }
 
     /// Notes why the ledger is not the whole truth; the first reason stays.

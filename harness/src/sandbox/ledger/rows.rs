@@ -73,16 +73,20 @@ pub(super) fn insert(
 
 /// All rows, in order of arrival.
 pub(super) fn all(db: &Connection) -> Result<Vec<Request>, Fault> {
-    let mut select = db.prepare_cached(
-        "SELECT seq, life, effect, ordinal, method, path, query, headers, body, body_sha256, key, key_at, fault, outcome, status, object,
-                received_us, executed_us, answered_us FROM requests ORDER BY seq",
-    )?;
+    let mut select = db.prepare_cached("SELECT * FROM requests ORDER BY seq")?;
     let mut rows = select.query([])?;
     let mut requests = Vec::new();
     while let Some(row) = rows.next()? {
         requests.push(request(row)?);
     }
     Ok(requests)
+}
+
+/// The row with a number.
+pub(super) fn one(db: &Connection, seq: u64) -> Result<Option<Request>, Fault> {
+    let mut select = db.prepare_cached("SELECT * FROM requests WHERE seq = ?1")?;
+    let mut rows = select.query([int(seq)])?;
+    rows.next()?.map(request).transpose()
 }
 
 fn request(row: &Row<'_>) -> Result<Request, Fault> {

@@ -179,3 +179,16 @@ async fn the_keys_stand_in_the_ledger_and_hold_for_the_sandbox_that_continues_it
     let seqs: Vec<_> = stage.settled().await.iter().map(|request| (request.seq, request.outcome)).collect();
     assert_eq!(seqs, [(1, Outcome::Executed), (2, Outcome::Replayed)]);
 }
+
+#[tokio::test]
+async fn a_declined_card_charges_nothing_and_its_decline_is_the_answer_for_good() {
+    let stage = Stage::new().await;
+    let declined = "amount=2900&currency=usd&source=tok_chargeDeclined";
+    let first = stage.post("/v1/charges", Some("k1"), declined).await;
+    assert_eq!((first.status, first.error("type"), first.error("code")), (402, "card_error", "card_declined"));
+    let again = stage.post("/v1/charges", Some("k1"), declined).await;
+    assert_eq!((again.status, &again.body, again.header("idempotent-replayed")), (402, &first.body, Some("true")));
+    let intent = "amount=2900&currency=usd&confirm=true&payment_method=pm_card_chargeDeclined";
+    assert_eq!(stage.post("/v1/payment_intents", None, intent).await.status, 402);
+    assert_eq!(stage.effects().await, 0);
+}

@@ -13,7 +13,7 @@ impl Stage {
     async fn keyed() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let keeper = Arc::new(Keeper::default());
-        let config = SandboxConfig { mcp_keys: true, ..config(&folder) };
+        let config = SandboxConfig { spec: SandboxSpec { mcp_keys: true, ..SandboxSpec::default() }, ..config(&folder) };
         let sandbox = Sandbox::start(config, Arc::clone(&keeper) as Arc<dyn Watch>).await.expect("a sandbox");
         Self { sandbox, keeper, folder }
     }

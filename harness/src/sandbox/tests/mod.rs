@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::model::ledger::Outcome;
 use crate::model::promise::Endpoint;
+use crate::model::scenario::Profile;
 
 /// Far more than anything here takes; only a test that fails waits for it.
 const LONG: Duration = Duration::from_secs(60);
@@ -83,12 +84,8 @@ fn config(folder: &tempfile::TempDir) -> SandboxConfig {
         endpoint: Endpoint { method: method.to_owned(), path: path.to_owned() },
     };
     SandboxConfig {
-        profile: Profile::StripeV1,
+        spec: SandboxSpec::default(),
         rules: vec![rule("charge", "POST", "/v1/charges"), rule("look", "GET", "/v1/charges/{id}")],
-        upstream: None,
-        key: None,
-        key_age_ms: 0,
-        mcp_keys: false,
         ledger_path: folder.path().join("ledger.db"),
         epoch: Instant::now(),
     }

@@ -14,7 +14,7 @@ async fn stage(profile: Profile) -> Stage {
 async fn aged(profile: Profile, key_age_ms: u64) -> Stage {
     let folder = tempfile::tempdir().expect("a folder");
     let keeper = Arc::new(Keeper::default());
-    let config = SandboxConfig { profile, key_age_ms, ..config(&folder) };
+    let config = SandboxConfig { spec: SandboxSpec { profile, key_age_ms, ..SandboxSpec::default() }, ..config(&folder) };
     let sandbox = Sandbox::start(config, Arc::clone(&keeper) as Arc<dyn Watch>).await.expect("a sandbox");
     Stage { sandbox, keeper, folder }
 }
@@ -74,7 +74,7 @@ async fn a_key_grows_older_from_life_to_life_and_in_a_sandbox_that_continues_the
     let folder = tempfile::tempdir().expect("a folder");
     let picture = first.sandbox.lens().picture(None).expect("a picture");
     std::fs::write(folder.path().join("ledger.db"), picture.as_is).expect("a copy");
-    let config = SandboxConfig { key_age_ms: 13 * HOUR_MS, ..config(&folder) };
+    let config = SandboxConfig { spec: SandboxSpec { key_age_ms: 13 * HOUR_MS, ..SandboxSpec::default() }, ..config(&folder) };
     let later = Sandbox::start(config, Arc::new(NoWatch)).await.expect("a sandbox");
     let stage = Stage { sandbox: later, keeper: Arc::default(), folder };
     stage.sandbox.begin_life(2);
@@ -185,7 +185,12 @@ async fn success_only_gives_the_first_answer_whatever_the_body_and_none_knows_no
 async fn a_key_is_found_where_the_scenario_says_or_where_others_have_it() {
     let at = async |key: Option<KeyPlace>, path: &str, head: &str, body: &str| {
         let folder = tempfile::tempdir().expect("a folder");
-        let sandbox = Sandbox::start(SandboxConfig { key, ..config(&folder) }, Arc::new(NoWatch)).await.expect("a sandbox");
+        let sandbox = Sandbox::start(
+            SandboxConfig { spec: SandboxSpec { key, ..SandboxSpec::default() }, ..config(&folder) },
+            Arc::new(NoWatch),
+        )
+        .await
+        .expect("a sandbox");
         let stage = Stage { sandbox, keeper: Arc::default(), folder };
         for _ in 0..2 {
             let mut client = stage.client().await;

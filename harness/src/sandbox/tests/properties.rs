@@ -53,7 +53,7 @@ impl Watch for Wrong {
 async fn carried_out(profile: Profile, steps: &[Step]) -> Vec<Request> {
     let folder = tempfile::tempdir().expect("a folder");
     let wrong = Arc::new(Wrong::default());
-    let config = SandboxConfig { profile, ..config(&folder) };
+    let config = SandboxConfig { spec: SandboxSpec { profile, ..SandboxSpec::default() }, ..config(&folder) };
     let sandbox = Sandbox::start(config, Arc::clone(&wrong) as Arc<dyn Watch>).await.expect("a sandbox");
     let stage = Stage { sandbox, keeper: Arc::default(), folder };
     let mut life = 1;

@@ -8,7 +8,8 @@ async fn pair() -> (Stage, Stage) {
     let behind = Stage::new().await;
     let folder = tempfile::tempdir().expect("a folder");
     let keeper = Arc::new(Keeper::default());
-    let config = SandboxConfig { upstream: Some(behind.sandbox.url()), ..config(&folder) };
+    let config =
+        SandboxConfig { spec: SandboxSpec { upstream: Some(behind.sandbox.url()), ..SandboxSpec::default() }, ..config(&folder) };
     let sandbox = Sandbox::start(config, Arc::clone(&keeper) as Arc<dyn Watch>).await.expect("a sandbox");
     (Stage { sandbox, keeper, folder }, behind)
 }
