@@ -1,5 +1,6 @@
 //! The truth table: every planted bug is found with the predicted verdict and window, every correct twin is clean at every point.
 
+mod mcp_agent;
 mod stripe_sdk;
 
 use std::collections::BTreeSet;
@@ -22,6 +23,8 @@ struct Case {
     cell: Option<String>,
     /// The mode it is about; both where nothing is said.
     mode: Option<String>,
+    /// The fault of the wire that shows it; a kill where nothing is said.
+    fault: Option<String>,
     order: Option<String>,
     crashes: Option<usize>,
     verdict: String,
@@ -276,7 +279,7 @@ fn langgraph_takes_a_tenth_of_the_lives_from_images_and_the_windows_are_the_same
 fn every_shipped_scenario_is_in_the_table_and_has_a_test() {
     let tabled: BTreeSet<String> = cases("scenarios/").into_iter().map(|case| case.scenario).collect();
     let mut shipped = BTreeSet::new();
-    for folder in ["native", "langgraph"] {
+    for folder in ["native", "langgraph", "mcp_agent", "stripe_sdk"] {
         for entry in std::fs::read_dir(support::root().join("scenarios").join(folder)).expect("a folder").flatten() {
             shipped.insert(format!("scenarios/{folder}/{}", entry.file_name().to_string_lossy()));
         }
