@@ -10,6 +10,8 @@ mod cli;
 mod hygiene;
 // The sandbox is as its OpenAPI description says.
 mod openapi;
+// Which pattern saves from which fault.
+mod patterns;
 // Which points count as reached, and which are planned.
 mod points;
 // The real SDKs of Stripe are served as the real API serves them.
