@@ -83,6 +83,17 @@ fn a_request_held_on_its_way_while_its_client_dies_doubles_without_a_key_only() 
 }
 
 #[test]
+fn one_schedule_without_a_kill_kills_nobody_and_says_so() {
+    let folder = scenario("charge_with_key", "");
+    let (code, report) = run(folder.path(), &["--at", "charge#1:executed drop-ack"]);
+    assert_eq!(code, Some(0), "{report:#}");
+    assert_eq!((&report["trials"]["killed"], &report["points"]["total"]), (&0.into(), &0.into()));
+    assert_eq!(report["cells"][0]["wire"][0]["reached"], 1);
+    let shown = std::fs::read_to_string(folder.path().join("run/report.txt")).expect("a text");
+    assert!(!shown.contains("Killed") && shown.contains("something going wrong on the wire"), "{shown}");
+}
+
+#[test]
 fn a_step_that_fails_of_itself_is_a_trial_of_its_own_beside_the_crashes() {
     let folder = scenario("charge_with_key", "faults = [\"kill\"]\nfail = { effect = \"charge\", status = 503, times = 2 }");
     let (code, report) = run(folder.path(), &[]);
@@ -100,4 +111,16 @@ fn what_did_not_come_to_happen_is_no_pass() {
     assert_eq!(report["cells"][0]["wire"][0]["reached"], 0);
     let (code, report) = run(scenario("charge_with_key", "").path(), &["--at", "charge#9:executed drop-ack"]);
     assert_eq!(code, Some(4), "{report:#}");
+}
+
+#[test]
+fn a_key_that_the_server_has_forgotten_between_two_lives_is_found_with_that_reason() {
+    for (age, code) in [("23h", 0), ("25h", 1)] {
+        let folder = scenario("charge_with_key", &format!("points = \"window\"\n[sandbox]\nkey_age = \"{age}\""));
+        let (found, report) = run(folder.path(), &[]);
+        assert_eq!(found, Some(code), "{age}: {report:#}");
+        if code == 1 {
+            assert_eq!(report["findings"][0]["cause"], "key_forgotten", "{report:#}");
+        }
+    }
 }

@@ -322,14 +322,18 @@ async fn by_kills(
 ) -> Result<CellResult, CampaignError> {
     let spec = &stage.scenario.campaign;
     let plan: Box<dyn Iterator<Item = PlannedTrial> + Send> = match &desk.options.at {
-        Some(schedule) => Box::new(std::iter::once(plan::single(schedule, &baseline.census))),
+        Some(schedule) if schedule.fault() == Fault::Kill => Box::new(std::iter::once(plan::single(schedule, &baseline.census))),
+        // What goes wrong on the wire comes behind the kills.
+        Some(_) => Box::new(std::iter::empty()),
         None => Box::new(plan::trials(&baseline.census, spec)),
     };
     let trials = match &desk.options.at {
-        Some(_) => 1,
+        Some(schedule) => u64::from(schedule.fault() == Fault::Kill),
         None => plan::size(&baseline.census, spec),
     };
-    (desk.tell)(&Event::Planned { cell: stage.index, trials });
+    if trials > 0 {
+        (desk.tell)(&Event::Planned { cell: stage.index, trials });
+    }
     let swept = sweep::sweep(stage, expectation, &baseline.census, plan, desk).await?;
     let found = findings::group(&stage.values(), &baseline.census, &swept.records);
     let place = confirm::Place { stage, desk, expectation, census: &baseline.census, store: None };

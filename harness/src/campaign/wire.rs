@@ -12,7 +12,7 @@ use crate::model::fault::Fault;
 use crate::model::finding::Finding;
 use crate::model::report::WireCounts;
 use crate::oracle::Expectation;
-use crate::plan;
+use crate::plan::{self, PlannedTrial};
 
 /// What the trials with faults of the wire came to.
 #[derive(Debug, Default)]
@@ -38,8 +38,9 @@ pub async fn run(
     census: &Census,
     found: usize,
 ) -> Result<Wired, CampaignError> {
-    let trials = match desk.options.at {
-        Some(_) => Vec::new(),
+    let trials = match &desk.options.at {
+        Some(schedule) if schedule.fault() == Fault::Kill => Vec::new(),
+        Some(schedule) => vec![PlannedTrial { trial: plan::WIRE_TRIALS_FROM, ..plan::single(schedule, census) }],
         None => plan::wire_trials(census, &stage.scenario.campaign),
     };
     let planned = trials.len() as u64;
