@@ -181,9 +181,9 @@ pub(super) struct PromiseFile {
     #[schemars(with = "String", regex(pattern = r"^[A-Za-z0-9_.-]+$"))]
     pub name: Text,
     /// What is done to the outside world. Requests by a method and a path, such as `POST /v1/charges`, where `*` or `{id}` stands for
-    /// any one segment; `mail`: mails that are sent; `mcp TOOL`: calls of a tool; `rows`: rows that `query` gives when the last life
+    /// any one segment; `mcp TOOL`: calls of a tool; `rows`: rows that `query` gives when the last life
     /// is over; `lines`: lines of JSON that stand in `file` then.
-    #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mail|mcp \S+|rows|lines)$"))]
+    #[schemars(with = "String", regex(pattern = r"^([A-Z]+ /\S*|mcp \S+|rows|lines)$"))]
     pub effect: Text,
     /// With `rows`: the path of an SQLite database, where `{state}` stands for the state folder and a relative one starts at `dir`; or
     /// `postgres://...`, which needs `network = "host"`. A server is not set back between trials: have `reset` do that.

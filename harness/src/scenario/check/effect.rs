@@ -1,4 +1,4 @@
-//! The `effect` of a promise and what belongs to it: requests by method and path, mails, tools of an MCP server, rows of a
+//! The `effect` of a promise and what belongs to it: requests by method and path, tools of an MCP server, rows of a
 //! database, lines of a file.
 
 use toml::Spanned;
@@ -12,11 +12,10 @@ use crate::model::promise::{Endpoint, IntentSource, Promise, Source};
 /// The methods an effect may have.
 const METHODS: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "GET"];
 /// The effects that are no HTTP requests, by their first word.
-const KINDS: [&str; 4] = ["mail", "mcp", "rows", "lines"];
+const KINDS: [&str; 3] = ["mcp", "rows", "lines"];
 /// What every wrong `effect` is answered with.
 const EXAMPLES: &str = "such as `effect = \"POST /v1/charges\"` or `effect = \"POST /v1/subscriptions/{id}/pause\"`";
-const OTHER_EXAMPLES: &str =
-    "what is no HTTP request is written `effect = \"mail\"`, `\"mcp create_charge\"`, `\"rows\"` or `\"lines\"`";
+const OTHER_EXAMPLES: &str = "what is no HTTP request is written `effect = \"mcp create_charge\"`, `\"rows\"` or `\"lines\"`";
 
 impl Check<'_> {
     /// The effect of a promise with the place where it is read.
@@ -25,11 +24,16 @@ impl Check<'_> {
         let (word, rest) = text.split_once(' ').unwrap_or((text, ""));
         let own = || format!("/{}", file.name.get_ref());
         let endpoint = match (word, rest) {
-            ("mail", "") => Endpoint::new(Endpoint::MAIL, "/"),
             ("rows", "") => Endpoint::new(Endpoint::ROWS, own()),
             ("lines", "") => Endpoint::new(Endpoint::LINES, own()),
             ("mcp", tool) => self.tool(&file.effect, tool),
-            ("mail" | "rows" | "lines", _) => {
+            ("mail", _) => {
+                let problem =
+                    Problem::at(file.effect.span(), "mails are not possible yet").label("the sandbox has no mail server");
+                self.report(problem.hint("mails that an API sends are requests: `effect = \"POST /email\"`"));
+                nowhere()
+            }
+            ("rows" | "lines", _) => {
                 let problem = Problem::at(self.part(&file.effect, word.len()..text.len()), format!("`{word}` stands alone"));
                 self.report(problem.label("nothing is expected here").hint(alone(word)));
                 nowhere()
@@ -215,7 +219,6 @@ const RECONCILED: &str = "what is true in the end is a promise of its own, such 
 
 fn alone(word: &str) -> &'static str {
     match word {
-        "mail" => "which mail is meant says its intent: `effect = \"mail\"`, `intent = \"header:x-template\"`",
         "rows" => {
             "the query has a key of its own: `effect = \"rows\"`, `database = \"{state}/app.db\"`, `query = \"SELECT ...\"`"
         }
