@@ -205,3 +205,24 @@ fn langgraph_without_a_key_names_the_charge_and_the_mail_and_with_a_stable_one_t
         assert_eq!(output.status.code(), Some(1));
     }
 }
+
+#[test]
+fn the_schema_of_a_tool_says_whether_its_caller_could_send_a_key_at_all() {
+    for (name, takes) in [("call_without_key", false), ("call_with_key", true)] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = support::root().join(format!("scenarios/mcp_agent/{name}.toml"));
+        let file = file.to_str().expect("a path");
+        let arguments = ["audit", file, "--matrix", "transport=http", "--format", "json", "--slow-ack", "20s"];
+        let output = killpoint(folder.path(), &arguments);
+        let shown = String::from_utf8_lossy(&output.stderr).into_owned();
+        let audit: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {shown}"));
+        let charge = write(&audit, "charge");
+        assert_eq!(charge["tool_takes_key"], takes, "{charge:#}");
+        assert_eq!(gaps(charge).contains(&"no_key"), !takes, "{charge:#}");
+        if takes {
+            assert_eq!(charge["key"]["places"][0], "argument:idempotency_key", "{charge:#}");
+        } else {
+            assert!(charge["gaps"][0]["what"].to_string().contains("its schema has no argument for a key"), "{charge:#}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! An audit of retries from observation: clean runs, then one trial for each write and failure, and what all of them show together.
 
 mod probes;
+mod tools;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -102,12 +103,12 @@ async fn cell(stage: &Stage, options: &AuditOptions, tell: &Tell) -> Result<Audi
     let role = stage.scenario.workflow();
     let mut arguments: Vec<String> = role.start.iter().chain(&role.resume).cloned().collect();
     arguments.extend(stage.cell.iter().map(|(_, value)| value.clone()));
-    Ok(AuditedCell {
-        cell: stage.values(),
-        broken: None,
-        probes: tried.iter().map(probe).collect(),
-        writes: writes::writes(&expectation, &stage.scenario.promises, &clean, &tried, &arguments),
-    })
+    let mut writes = writes::writes(&expectation, &stage.scenario.promises, &clean, &tried, &arguments);
+    let sandbox = &stage.scenario.sandbox;
+    if sandbox.upstream.is_none() {
+        tools::note(&mut writes, &crate::sandbox::mcp::facts(sandbox.mcp_keys));
+    }
+    Ok(AuditedCell { cell: stage.values(), broken: None, probes: tried.iter().map(probe).collect(), writes })
 }
 
 /// Carries out a plan, several trials side by side; the results are in its order.
