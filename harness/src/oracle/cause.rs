@@ -70,7 +70,8 @@ fn repeated(case: &Case<'_>, verdict: Verdict) -> (Cause, Vec<String>) {
         return (Cause::RequestChanged, evidence);
     }
     let agent = effects[0].headers.get("user-agent").map(String::as_str);
-    match key::sdk(keys[0], agent).filter(|name| key::sdk(keys[changed], agent) == Some(*name)) {
+    let by_sdk = key::sdk(keys[0], agent).filter(|name| key::sdk(keys[changed], agent) == Some(*name));
+    match by_sdk.filter(|_| !key::are_hashes(keys[0], keys[changed])) {
         Some(name) => evidence.push(format!(
             "the keys differ: they are the SDK's own random keys, made by {name} for each call; its own repeats keep one, a restart makes another"
         )),

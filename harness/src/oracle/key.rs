@@ -70,15 +70,28 @@ pub(super) fn change(one: &str, other: &str) -> Change {
 
 /// The SDK that makes keys of this form by itself, one for each call: its own repeats keep it, a restarted program gets another.
 ///
-/// stripe-node: `stripe-node-retry-` and a UUID of version 4, on every v1 POST. stripe-python: a plain one, known only together with its
-/// `User-Agent`, since others make such keys as well.
+/// stripe-node: `stripe-node-retry-` and a UUID of version 4, on every v1 POST. stripe-python: 16 random bytes in the form of a UUID, whatever
+/// version they seem to name (seen of 16.1.0); known only together with its `User-Agent`, since others make such keys as well.
 pub(super) fn sdk(key: &str, user_agent: Option<&str>) -> Option<&'static str> {
-    let is_random = |text: &str| uuid_in(text).is_some_and(|uuid| uuid.len() == text.len() && version(uuid) == '4');
+    let is_uuid = |text: &str| uuid_in(text).is_some_and(|uuid| uuid.len() == text.len());
+    let is_random = |text: &str| is_uuid(text) && version(text) == '4';
     if key.strip_prefix("stripe-node-retry-").is_some_and(is_random) {
         return Some("stripe-node");
     }
-    let agent = user_agent.filter(|_| is_random(key))?;
+    let agent = user_agent.filter(|_| is_uuid(key))?;
     (agent.starts_with("Stripe/") && agent.contains("PythonBindings")).then_some("stripe-python")
+}
+
+/// Whether both keys are UUIDs that are hashes of something (RFC 9562, versions 3 and 5): random bytes seem to be that once in a thousand
+/// pairs.
+pub(super) fn are_hashes(one: &str, other: &str) -> bool {
+    let is_hash = |key: &str| {
+        let variant = key.chars().nth(19).unwrap_or_default().to_ascii_lowercase();
+        uuid_in(key).is_some_and(|uuid| uuid.len() == key.len())
+            && matches!(version(key), '3' | '5')
+            && matches!(variant, '8' | '9' | 'a' | 'b')
+    };
+    is_hash(one) && is_hash(other)
 }
 
 fn version(uuid: &str) -> char {

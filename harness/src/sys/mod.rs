@@ -2,6 +2,8 @@
 //!
 //! It knows no noun of killpoint: numbers, file descriptors and bytes go in and out.
 
+#[cfg(test)]
+pub mod descriptors;
 pub mod diag;
 pub mod guest;
 pub mod launch;

@@ -89,7 +89,7 @@ fn changing(strand: &Strand<'_>, attempts: &[Two<'_, '_>], lives: &[Two<'_, '_>]
     let (a, b) = (one.request.key.as_deref().unwrap_or_default(), other.request.key.as_deref().unwrap_or_default());
     let places = raw_differences(&strand.promise.endpoint, one.request, other.request);
     let (origin, why) = match key::change(a, b) {
-        _ if sdk(one).is_some() && sdk(one) == sdk(other) => {
+        _ if sdk(one).is_some() && sdk(one) == sdk(other) && !key::are_hashes(a, b) => {
             let name = sdk(one).unwrap_or_default();
             (
                 Origin::Sdk,

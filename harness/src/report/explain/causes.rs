@@ -105,8 +105,9 @@ const KEY_TOO_COARSE: Text = Text {
 };
 
 const KEY_FORGOTTEN: Text = Text {
-    means: "The same key was executed twice, because the server no longer knew it: servers keep keys for a limited time only (Stripe's v1 \
-            API: at least 24 hours).",
+    means: "The same key was executed twice, because the server no longer knew it, or never kept it. Servers keep keys for a limited time only \
+            (Stripe's v1 API: at least 24 hours); some keep nothing of a request that failed after its work was done (profiles `acp` and \
+            `success-only`), and some look at no key at all (`none`).",
     known: "the ledger holds two executed requests with one key.",
     mend: "where a resume can come later than the keys live, look first whether the effect is there, by the intent in its metadata, and \
            have the receiving side refuse a second one.",

@@ -14,7 +14,7 @@ mod refusal;
 mod subscriptions;
 mod tools;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(super) use self::desk::Desk;
 use self::params::Params;
@@ -115,15 +115,19 @@ fn update(desk: &Desk<'_>, kind: &str, id: &str, params: &Params) -> Result<Valu
     if let Some(description) = params.text("description") {
         object["description"] = description.into();
     }
-    if let Some(metadata) = object["metadata"].as_object_mut() {
-        for (name, value) in changes {
-            if value == "" {
-                metadata.remove(&name)
-            } else {
-                metadata.insert(name, value)
-            };
-        }
-    }
+    change_metadata(&mut object, changes);
     desk.replace(&object)?;
     Ok(object)
+}
+
+/// Changes the metadata of an object, an empty value taking a name away.
+fn change_metadata(object: &mut Value, changes: Map<String, Value>) {
+    let Some(metadata) = object["metadata"].as_object_mut() else { return };
+    for (name, value) in changes {
+        if value == "" {
+            metadata.remove(&name)
+        } else {
+            metadata.insert(name, value)
+        };
+    }
 }

@@ -40,9 +40,7 @@ pub(super) fn update(desk: &Desk<'_>, id: &str, params: &Params) -> Result<Value
     if let Some(description) = params.text("description") {
         subscription["description"] = description.into();
     }
-    for (name, value) in changes {
-        subscription["metadata"][name] = value;
-    }
+    super::change_metadata(&mut subscription, changes);
     desk.replace(&subscription)?;
     Ok(subscription)
 }

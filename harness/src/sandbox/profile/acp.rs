@@ -1,5 +1,7 @@
 //! The Agentic Commerce Protocol, section 6 of its checkout RFC (agentic-commerce-protocol, rfcs/rfc.agentic_checkout.md): a key on every
 //! `POST`, good for its path; equal bodies are equal as JSON values; a 5xx is never saved; known for 24 hours.
+//!
+//! There a key belongs to whoever sends it as well; here all clients of a sandbox are one.
 
 use serde_json::{Value, json};
 
@@ -43,7 +45,8 @@ fn is_same(first: &First, arrived: &Arrived) -> bool {
 /// Equality of JSON values: the order of names does not count, 1 and 1.0 are one number, null is not the same as nothing.
 fn is_equal(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(a), Value::Number(b)) => a == b || a.as_f64().zip(b.as_f64()).is_some_and(|(a, b)| a == b),
+        // Two whole numbers are compared as such: as fractions, those above 2^53 run together.
+        (Value::Number(a), Value::Number(b)) if a.is_f64() || b.is_f64() => a.as_f64() == b.as_f64(),
         (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| is_equal(a, b)),
         (Value::Object(a), Value::Object(b)) => {
             a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| is_equal(a, b)))

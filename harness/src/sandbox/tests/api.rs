@@ -170,3 +170,11 @@ async fn a_subscription_of_before_is_taken_as_an_active_one() {
     assert_eq!(stage.post("/v1/subscriptions/sub_9", None, "pause_collection[behavior]=void").await.status, 404);
     assert_eq!(stage.effects().await, 1);
 }
+
+#[tokio::test]
+async fn an_empty_value_takes_a_name_out_of_a_subscriptions_metadata() {
+    let stage = Stage::new().await;
+    let made = stage.post("/v1/subscriptions", None, "customer=cus_1&metadata[a]=1&metadata[b]=2").await;
+    let changed = stage.post(&format!("/v1/subscriptions/{}", made.id()), None, "metadata[a]=").await;
+    assert_eq!(changed.body["metadata"], serde_json::json!({"b": "2"}));
+}

@@ -2,6 +2,7 @@
 
 mod api;
 mod faults;
+mod floods;
 mod hostile;
 mod keys;
 mod mcp;

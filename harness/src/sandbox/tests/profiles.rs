@@ -153,6 +153,13 @@ async fn acp_wants_a_key_that_is_good_for_one_path_and_compares_bodies_by_value(
 }
 
 #[tokio::test]
+async fn acp_tells_large_whole_numbers_apart() {
+    let stage = stage(Profile::Acp).await;
+    assert_eq!(stage.post("/pay", Some("k"), r#"{"n": 9007199254740992}"#).await.status, 200);
+    assert_eq!(stage.post("/pay", Some("k"), r#"{"n": 9007199254740993}"#).await.status, 422);
+}
+
+#[tokio::test]
 async fn acp_says_when_to_come_again_while_a_request_is_in_flight() {
     let stage = stage(Profile::Acp).await;
     let mut hold = stage.keeper.hold("executed charge#1");
@@ -215,6 +222,7 @@ async fn a_key_is_found_where_the_scenario_says_or_where_others_have_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_thousand_requests_at_once_under_one_key_are_one_effect_in_every_profile_that_has_keys() {
+    crate::sys::descriptors::allow_most().expect("enough open sockets");
     for (profile, key) in [
         (Profile::StripeV1, "k"),
         (Profile::StripeV2, "k"),
