@@ -99,6 +99,8 @@ pub enum Cause {
     RequestChanged,
     /// What was written twice is no request, and nothing where it stands refuses the second one.
     NotUnique,
+    /// What was sent twice can carry no idempotency key: a mail.
+    NotKeyable,
     /// A resumed life exits with an error on every try.
     ResumeFails,
     /// A resumed life does not end.

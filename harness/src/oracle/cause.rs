@@ -11,6 +11,7 @@ use super::key::{self, Change};
 use super::volatile::raw_differences;
 use crate::model::ledger::{Outcome, Request};
 use crate::model::life::{Life, LifeEnd, TrialEnd};
+use crate::model::promise::Endpoint;
 use crate::model::verdict::{Cause, Verdict};
 
 /// The cause of a broken promise with its facts; `None` where the verdict accuses nobody.
@@ -20,6 +21,9 @@ pub(super) fn explain(case: &Case<'_>, verdict: Verdict) -> Option<(Cause, Vec<S
     }
     match verdict {
         Verdict::Duplicated | Verdict::Diverged if !case.promise.endpoint.is_request() => Some((Cause::NotUnique, Vec::new())),
+        Verdict::Duplicated | Verdict::Diverged if case.promise.endpoint.method == Endpoint::MAIL => {
+            Some((Cause::NotKeyable, mails(&case.rivals())))
+        }
         Verdict::Duplicated | Verdict::Diverged => Some(repeated(case, verdict)),
         Verdict::Lost => Some(lost(case)),
         Verdict::Stuck => Some(stuck(case)),
@@ -41,6 +45,24 @@ fn keys_of(effects: &[&Request]) -> Vec<String> {
         }
     });
     if effects.is_empty() { Vec::new() } else { vec![each.collect::<Vec<_>>().join("; ")] }
+}
+
+/// By which of its own names each mail can be told from the others.
+fn mails(effects: &[&Request]) -> Vec<String> {
+    let id = |mail: &Request| mail.body.get("message_id").and_then(serde_json::Value::as_str).map(str::to_owned);
+    let each = effects.iter().map(|mail| match id(mail) {
+        Some(id) => format!("the mail of life {} has Message-ID {}", mail.life, quoted(&id)),
+        None => format!("the mail of life {} has no Message-ID", mail.life),
+    });
+    let mut evidence = vec![each.collect::<Vec<_>>().join("; ")];
+    let ids: BTreeSet<Option<String>> = effects.iter().map(|mail| id(mail)).collect();
+    evidence.push(match ids.len() {
+        1 if !ids.contains(&None) => {
+            "the same in each life: a receiver may know the second one by it, no mail server does".to_owned()
+        }
+        _ => "so that nobody can know the second one for the same mail".to_owned(),
+    });
+    evidence
 }
 
 fn repeated(case: &Case<'_>, verdict: Verdict) -> (Cause, Vec<String>) {

@@ -197,7 +197,7 @@ fn a_workflow_that_asks_a_person_is_accepted_only_where_the_scenario_says_so() {
 fn mail(life: u32, id: &str, template: &str) -> Request {
     let body = json!({"from": "shop@example.com", "to": ["a@example.com"], "subject": "Receipt inv_9", "message_id": id,
         "template": template, "text": "Paid."});
-    Request { method: "MAIL".to_owned(), effect: "mail".to_owned(), path: "/".to_owned(), ..post(life, "/", body) }.keyed(id)
+    Request { method: "MAIL".to_owned(), effect: "mail".to_owned(), path: "/".to_owned(), ..post(life, "/", body) }
 }
 
 fn tool(life: u32, key: &str) -> Request {
@@ -227,7 +227,10 @@ fn the_key_of_a_mail_or_of_a_call_is_no_part_of_what_it_asks_for() {
     let mails = Promise { intent: IntentSource::Body("$.to[0]".to_owned()), ..Promise::once("mail", Endpoint::new("MAIL", "/")) };
     let expectation = after(mails, [mail(1, "<1@host>", "receipt")]);
     let twice = only(&expectation, &resumed([mail(1, "<1@host>", "receipt"), mail(2, "<2@host>", "receipt")]));
-    assert_eq!((twice.verdict, twice.cause), (Verdict::Duplicated, Some(Cause::KeyChanged)));
+    assert_eq!((twice.verdict, twice.cause), (Verdict::Duplicated, Some(Cause::NotKeyable)));
+    assert!(twice.evidence[3].contains("nobody can know"), "{:?}", twice.evidence);
+    let same = only(&expectation, &resumed([mail(1, "<1@host>", "receipt"), mail(2, "<1@host>", "receipt")]));
+    assert!(same.evidence[3].contains("the same in each life"), "{:?}", same.evidence);
     let other = only(&expectation, &resumed([mail(1, "<1@host>", "receipt"), mail(2, "<2@host>", "reminder")]));
     assert_eq!(other.verdict, Verdict::Diverged);
     let tools = Promise {

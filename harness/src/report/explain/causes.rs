@@ -4,7 +4,7 @@ use super::{Explanation, Text};
 use crate::model::verdict::Cause;
 use crate::report::words;
 
-const ALL: [Cause; 13] = [
+const ALL: [Cause; 14] = [
     Cause::NoKey,
     Cause::KeyChanged,
     Cause::KeyNotAlways,
@@ -15,6 +15,7 @@ const ALL: [Cause; 13] = [
     Cause::NotRetried,
     Cause::RequestChanged,
     Cause::NotUnique,
+    Cause::NotKeyable,
     Cause::ResumeFails,
     Cause::ResumeHangs,
     Cause::Unexplained,
@@ -37,6 +38,7 @@ fn text(cause: Cause) -> Text {
         Cause::NotRetried => NOT_RETRIED,
         Cause::RequestChanged => REQUEST_CHANGED,
         Cause::NotUnique => NOT_UNIQUE,
+        Cause::NotKeyable => NOT_KEYABLE,
         Cause::ResumeFails => RESUME_FAILS,
         Cause::ResumeHangs => RESUME_HANGS,
         Cause::Unexplained => UNEXPLAINED,
@@ -56,6 +58,7 @@ pub(super) fn mend_line(cause: Cause) -> &'static str {
         Cause::NotRetried => "On resume send again what has no recorded answer, with the same key.",
         Cause::RequestChanged => "Store the request before sending it; on resume send the stored one.",
         Cause::NotUnique => "Have the table refuse the second: a unique index over the intent, and an upsert.",
+        Cause::NotKeyable => "Put it into an outbox with the step's record, and send it from there, marked first or reconciled.",
         Cause::ResumeFails => "Replay it, and mend the error that the resumed life ends with.",
         Cause::ResumeHangs => "Find what it waits for: often a lock or lease of the life that died.",
         Cause::Unexplained => "Replay it and compare the requests of its lives in the trial's file.",
@@ -149,6 +152,17 @@ const NOT_UNIQUE: Text = Text {
            row in the transaction that records the step, so that there is no instant between them. A file cannot refuse anything: look \
            for the intent before appending, or leave its readers to drop the second.",
     example: "CREATE UNIQUE INDEX one_payout_per_invoice ON payouts (invoice);\nINSERT INTO payouts (invoice, cents) VALUES (?, ?) ON CONFLICT DO NOTHING;",
+};
+
+const NOT_KEYABLE: Text = Text {
+    means: "The workflow sent the same mail again after the crash. SMTP has no idempotency key: a server that has taken a mail and whose \
+            reply was lost takes the next one as well, whatever its Message-ID says.",
+    known: "the ledger holds several mails of the intent, each taken by the mail server; their Message-IDs stand side by side in the \
+            finding.",
+    mend: "no mail can be sent exactly once over SMTP. Write it into an outbox in the transaction that records the step, and let one sender \
+           empty that: marked before sending, a crash loses a mail, which somebody must look for; marked after, a crash sends one twice. A \
+           Message-ID made from the intent lets receivers drop the second. Or send it by an API that takes a key.",
+    example: "with db:  # the step and what is to be sent, at once\n    db.execute(\"UPDATE invoices SET paid = 1 WHERE id = ?\", (invoice,))\n    db.execute(\"INSERT INTO outbox VALUES (?, ?)\", (invoice, f\"<{invoice}@shop>\"))",
 };
 
 const RESUME_FAILS: Text = Text {
