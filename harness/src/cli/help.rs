@@ -90,13 +90,16 @@ pub const AFTER_SANDBOX: &str = "\
 Examples:
   killpoint sandbox                                        on a free port, until Ctrl-C
   killpoint sandbox --port 12111 --ledger pay.db           on this port; look at pay.db with sqlite3
+  killpoint sandbox --smtp-port 2525                       mails at this port
   killpoint sandbox --openapi > sandbox.json               the description of the API
 
 Point a client at the printed address, here http://127.0.0.1:12111, and change nothing else:
   stripe-python   stripe.StripeClient(\"sk_test_x\", base_addresses={\"api\": \"http://127.0.0.1:12111\"})
   stripe-node     new Stripe(\"sk_test_x\", { protocol: \"http\", host: \"127.0.0.1\", port: 12111 })
 
-Stdout gets one line, `url http://...`; everything else is told on stderr.
+Mails are taken by SMTP, with any login or none, and delivered to nobody: smtplib.SMTP(\"127.0.0.1\", PORT) with the printed port.
+
+Stdout gets two lines, `url http://...` and `smtp smtp://...`; everything else is told on stderr.
 
 Exit codes: 0 ended by Ctrl-C or SIGTERM, 2 usage, 5 the port or the ledger cannot be had, 70 bug in killpoint.";
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 use killpoint::model::exit::Exit;
 use killpoint::model::ledger::Request;
 use killpoint::model::scenario::{Profile, SandboxSpec};
-use killpoint::sandbox::{self, NoWatch, Sandbox, SandboxConfig, SandboxError};
+use killpoint::sandbox::{self, Doors, NoWatch, Sandbox, SandboxConfig, SandboxError};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::failure::Failure;
@@ -22,7 +22,7 @@ use super::terminal::{Terminal, washed};
 /// Serve the billing API alone, to be called by any Stripe client.
 ///
 /// Charges, payment intents, refunds and customers are made, looked up and searched as at Stripe; any other path that is written to
-/// has an effect of no shape. Idempotency keys follow the rules of the profile. Each request is a line on the terminal and a row of
+/// has an effect of no shape. Mails are taken by SMTP and delivered to nobody. Idempotency keys follow the rules of the profile. Each request is a line on the terminal and a row of
 /// the ledger, an SQLite file. No crash is injected, and any API key is good.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = help::AFTER_SANDBOX)]
@@ -36,11 +36,14 @@ pub struct SandboxArgs {
     /// The port of 127.0.0.1 to listen on; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
+    /// The port of 127.0.0.1 on which mails are taken by SMTP; 0 takes a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    smtp_port: u16,
     /// Keep the ledger in this file and go on with what is in it; by default it is a temporary one
     #[arg(long, value_name = "FILE")]
     ledger: Option<PathBuf>,
     /// Print the OpenAPI description of the API and leave
-    #[arg(long, conflicts_with_all = ["profile", "port", "ledger", "format"])]
+    #[arg(long, conflicts_with_all = ["profile", "port", "smtp_port", "ledger", "format"])]
     openapi: bool,
     /// How the address is printed: `url http://...` or one JSON object
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
@@ -75,10 +78,11 @@ impl SandboxArgs {
         // Before the address is told: from then on a signal is an orderly end.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
-        let (listener, epoch) = (self.listen()?, Instant::now());
+        let doors = Doors { http: listen(self.port, "--port")?, smtp: listen(self.smtp_port, "--smtp-port")? };
+        let epoch = Instant::now();
         let spec = SandboxSpec { profile: self.profile, mcp_keys: self.mcp_keys, ..SandboxSpec::default() };
         let config = SandboxConfig { spec, rules: Vec::new(), ledger_path: ledger.to_owned(), epoch };
-        let sandbox = Sandbox::start_on(listener, config, Arc::new(NoWatch)).await.map_err(broken)?;
+        let sandbox = Sandbox::start_on(doors, config, Arc::new(NoWatch)).await.map_err(broken)?;
         let before = sandbox.ledger().map_err(broken)?.len();
         let mut finished = sandbox.finished();
         let show = |seq| -> Result<(), Failure> {
@@ -87,8 +91,8 @@ impl SandboxArgs {
             }
             Ok(())
         };
-        terminal.note(&self.opening(&sandbox.url(), ledger));
-        terminal.print(&self.address(&sandbox.url(), ledger))?;
+        terminal.note(&self.opening(&sandbox, ledger));
+        terminal.print(&self.address(&sandbox, ledger))?;
         terminal.note(HEAD);
         loop {
             tokio::select! {
@@ -107,25 +111,22 @@ impl SandboxArgs {
         Ok(())
     }
 
-    fn listen(&self) -> Result<TcpListener, Failure> {
-        TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(|error| {
-            let told = Failure::new(Exit::Environment, format!("cannot listen on 127.0.0.1:{}", self.port)).cause(error);
-            told.hint("leave out `--port` to take a free one; the address is printed")
-        })
-    }
-
-    /// The line for programs.
-    fn address(&self, url: &str, ledger: &Path) -> String {
+    /// The lines for programs.
+    fn address(&self, sandbox: &Sandbox, ledger: &Path) -> String {
+        let (url, smtp, profile) = (sandbox.url(), sandbox.mail_url(), self.profile);
         match self.format {
-            Format::Text => format!("url {url}\n"),
+            Format::Text => format!("url {url}\nsmtp {smtp}\n"),
             Format::Json => {
-                format!("{}\n", serde_json::json!({ "url": url, "ledger": ledger.to_string_lossy(), "profile": self.profile }))
+                let facts =
+                    serde_json::json!({ "url": url, "smtp": smtp, "ledger": ledger.to_string_lossy(), "profile": profile });
+                format!("{facts}\n")
             }
         }
     }
 
     /// What people need to begin.
-    fn opening(&self, url: &str, ledger: &Path) -> String {
+    fn opening(&self, sandbox: &Sandbox, ledger: &Path) -> String {
+        let (url, smtp) = (sandbox.url(), sandbox.mail_addr());
         let kept = if self.ledger.is_some() { "kept" } else { "temporary, gone at the end; keep it with --ledger FILE" };
         let port = url.rsplit(':').next().unwrap_or_default();
         format!(
@@ -134,7 +135,10 @@ impl SandboxArgs {
              stripe-python  stripe.StripeClient(\"sk_test_x\", base_addresses={{\"api\": \"{url}\"}})\n\
              stripe-node    new Stripe(\"sk_test_x\", {{ protocol: \"http\", host: \"127.0.0.1\", port: {port} }})\n\
              curl           curl {url}/v1/charges -H 'Idempotency-Key: order-17' -d amount=2900 -d currency=usd\n\
-             description    {url}/_killpoint/openapi.json\n",
+             description    {url}/_killpoint/openapi.json\n\
+             mails          smtplib.SMTP(\"{host}\", {smtp_port}); none is delivered\n",
+            host = smtp.ip(),
+            smtp_port = smtp.port(),
             ledger = ledger.display(),
         )
     }
@@ -142,6 +146,13 @@ impl SandboxArgs {
 
 /// The table's head.
 const HEAD: &str = "  seq  method  status  outcome   path                                  idempotency key";
+
+fn listen(port: u16, flag: &str) -> Result<TcpListener, Failure> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
+        let told = Failure::new(Exit::Environment, format!("cannot listen on 127.0.0.1:{port}")).cause(error);
+        told.hint(format!("leave out `{flag}` to take a free one; the address is printed"))
+    })
+}
 
 /// A request as a line of the table. What a client wrote cannot drive the terminal.
 fn line(request: &Request) -> String {

@@ -17,7 +17,7 @@ pub struct TargetArgs {
     /// A scenario file
     #[arg(value_name = "SCENARIO")]
     pub scenario: Option<PathBuf>,
-    /// A command instead of a scenario: it finds the billing API at BILLING_URL and STRIPE_API_BASE, its MCP tools at MCP_URL and an empty folder at STATE_DIR
+    /// A command instead of a scenario: it finds the billing API at BILLING_URL and STRIPE_API_BASE, its MCP tools at MCP_URL, its mail server at SMTP_URL and an empty folder at STATE_DIR
     ///
     /// Its promise: every intent that its clean run shows is done as often as there, whatever crashes.
     #[arg(last = true, value_name = "CMD")]

@@ -113,6 +113,8 @@ pub const FAIL_TIMES_MAX: u32 = 20;
 pub const FAILS_MAX: usize = 20;
 /// Requests of one trial that can be held on their way at once.
 pub const HELD_REQUESTS_MAX: usize = 1_000;
+/// Recipients of one mail (RFC 5321, section 4.5.3.1.8, asks for 100 at least).
+pub const MAIL_RECIPIENTS_MAX: usize = 1_000;
 /// Trials that run side by side.
 pub const JOBS_MAX: usize = 256;
 /// Trials a sample may ask for.

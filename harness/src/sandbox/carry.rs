@@ -13,13 +13,13 @@ use tokio::time::Instant;
 
 use super::api::Refusal;
 use super::ledger::Reply;
-use super::mcp;
+use super::line::Answer;
 use super::moments::{self, Entered, Passed};
 use super::openapi;
 use super::request::{self, Arrived, Cut};
 use super::server::{Arriving, World};
 use super::watch::Go;
-use super::wire::Answer;
+use super::{mail, mcp};
 use crate::model::limits;
 use crate::model::point::is_name;
 
@@ -27,7 +27,7 @@ use crate::model::point::is_name;
 const OWN: &str = "/_killpoint/";
 
 /// Methods that name effects of another kind in the ledger: nobody gets at them by writing the name into a request of HTTP.
-const NOT_HTTP: [&str; 2] = ["MAIL", mcp::METHOD];
+const NOT_HTTP: [&str; 2] = [mail::METHOD, mcp::METHOD];
 
 /// What is on its way to a connection.
 pub(super) enum Outgoing {

@@ -1,7 +1,8 @@
-//! The sandbox: the outside world as killpoint plays it. A billing API on a port of its own, whose ledger is the truth about effects.
+//! The sandbox: the outside world as killpoint plays it. A billing API and a mail server on ports of their own, whose ledger is the
+//! truth about effects.
 //!
-//! From the wire inwards: `server` (port, connections), `wire` (which byte belongs to which answer), `carry` (a request of HTTP),
-//! `mcp` (calls of tools), `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys),
+//! From the wire inwards: `server` (ports, connections), `line` (what is known of one), `wire` (which byte belongs to which answer), `carry`
+//! (a request of HTTP), `mcp` (calls of tools), `mail` (mails by SMTP), `moments` (what happens to a request of any kind, and what goes wrong with it), `ledger` (rows, keys),
 //! `api` (objects), or `proxy` (another server instead of them). It tells a [`Watch`] of each moment and obeys it; it knows nothing of
 //! processes or points.
 //! A new profile of key rules: a file in `profile/`. A new kind of object: a file in `api/`.
@@ -13,6 +14,8 @@ mod error;
 mod key;
 mod ledger;
 mod lens;
+mod line;
+mod mail;
 pub mod mcp;
 mod moments;
 mod naming;
@@ -27,7 +30,7 @@ mod wire;
 #[cfg(test)]
 mod tests;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -37,6 +40,7 @@ pub use self::ledger::Picture;
 pub use self::lens::Lens;
 pub use self::naming::{EffectRule, endpoint};
 pub use self::openapi::openapi;
+pub use self::server::Doors;
 use self::server::Server;
 pub use self::watch::{BoxFuture, Go, NoWatch, Seen, Watch, Written};
 use crate::model::ledger::Request;
@@ -56,39 +60,51 @@ pub struct SandboxConfig {
     pub epoch: Instant,
 }
 
-/// A running sandbox. Dropping it closes its port and its connections.
+/// A running sandbox. Dropping it closes its ports and its connections.
 pub struct Sandbox {
     server: Server,
 }
 
 impl Sandbox {
-    /// Starts a sandbox on a free port of 127.0.0.1, with life 1 running. Needs a tokio runtime with time and I/O.
+    /// Starts a sandbox on free ports of 127.0.0.1, with life 1 running. Needs a tokio runtime with time and I/O.
     ///
     /// # Errors
-    /// Where no port can be had or the ledger cannot be opened.
+    /// Where no ports can be had or the ledger cannot be opened.
     pub async fn start(config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
-        Self::start_on(server::free_port()?, config, watch).await
+        Self::start_on(Doors::free()?, config, watch).await
     }
 
-    /// The same on a listener that is there, wherever it was made.
+    /// The same on listeners that are there, wherever they were made.
     ///
     /// # Errors
-    /// Where it cannot be used or the ledger cannot be opened.
-    pub async fn start_on(listener: TcpListener, config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
+    /// Where they cannot be used or the ledger cannot be opened.
+    pub async fn start_on(doors: Doors, config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Self, SandboxError> {
         let read_timeout = Duration::from_millis(limits::REQUEST_READ_TIMEOUT_MS);
-        Ok(Self { server: Server::start(listener, config, watch, read_timeout)? })
+        Ok(Self { server: Server::start(doors, config, watch, read_timeout)? })
     }
 
     /// Where it listens.
     #[must_use]
     pub fn addr(&self) -> SocketAddr {
-        self.server.addr
+        self.server.addr()
     }
 
     /// The same as a base URL, without a slash at the end.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.server.addr)
+        format!("http://{}", self.server.addr())
+    }
+
+    /// Where mails are taken by SMTP.
+    #[must_use]
+    pub fn mail_addr(&self) -> SocketAddr {
+        self.server.mail_addr()
+    }
+
+    /// The same as a URL.
+    #[must_use]
+    pub fn mail_url(&self) -> String {
+        format!("smtp://{}", self.server.mail_addr())
     }
 
     /// A life begins: what arrives from now on belongs to it, and ordinals start at 1.
@@ -138,7 +154,7 @@ impl Sandbox {
         self.server.world.ledger.request(seq)
     }
 
-    /// Closes the port and the connections. Requests that the watch still holds go on until it lets go of them.
+    /// Closes the ports and the connections. Requests that the watch still holds go on until it lets go of them.
     pub async fn stop(self) {
         self.server.stop().await;
     }

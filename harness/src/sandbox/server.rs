@@ -1,4 +1,4 @@
-//! The server: its port, its connections, and the knowledge of when nothing is under way any more.
+//! The server: its two ports, for HTTP and for mails, their connections, and the knowledge of when nothing is under way any more.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -16,13 +16,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::carry::{Close, Outgoing, carry};
 use super::error::SandboxError;
 use super::ledger::Ledger;
+use super::line::{Line, Socket};
 use super::mcp::Front;
 use super::moments::Held;
 use super::naming::EffectRule;
 use super::proxy::Proxy;
 use super::watch::Watch;
-use super::wire::{Line, Wire};
-use super::{SandboxConfig, profile};
+use super::wire::Wire;
+use super::{SandboxConfig, mail, profile};
 use crate::model::limits;
 use crate::model::scenario::KeyPlace;
 use crate::sys::socket::has_visitor;
@@ -49,8 +50,8 @@ pub(super) struct World {
     lines: Mutex<Vec<Weak<Line>>>,
     /// Requests that are held on their way.
     held: Mutex<Vec<Held>>,
-    /// The listener once more, to see whether a connection waits to be taken.
-    door: OwnedFd,
+    /// The listeners once more, to see whether a connection waits to be taken.
+    doors: Vec<OwnedFd>,
 }
 
 impl World {
@@ -58,7 +59,7 @@ impl World {
     /// between its head and the ledger.
     pub fn is_quiet(&self) -> bool {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        !has_visitor(self.door.as_fd())
+        !self.doors.iter().any(|door| has_visitor(door.as_fd()))
             && lines.iter().filter_map(Weak::upgrade).all(|line| line.is_quiet())
             && self.arriving.load(Ordering::SeqCst) == 0
     }
@@ -75,23 +76,23 @@ impl World {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn has_line(&self, line: &Arc<Line>) {
+    pub fn has_line(&self, line: &Arc<Line>) {
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.retain(|old| old.strong_count() > 0);
         lines.push(Arc::downgrade(line));
     }
 
     /// Waits until the sandbox is stopped.
-    async fn stopped(&self) {
+    pub async fn stopped(&self) {
         let _ = self.stopping.subscribe().wait_for(|stopping| *stopping).await;
     }
 }
 
 /// Counts as busy for as long as it lives.
-struct Busy(Arc<World>);
+pub(super) struct Busy(pub Arc<World>);
 
 impl Busy {
-    fn new(world: &Arc<World>) -> Self {
+    pub fn new(world: &Arc<World>) -> Self {
         world.busy.send_modify(|count| *count += 1);
         Self(Arc::clone(world))
     }
@@ -128,36 +129,63 @@ impl Drop for Open {
     }
 }
 
-/// The port, and the loop that takes connections from it.
-pub(super) struct Server {
-    pub addr: SocketAddr,
-    pub world: Arc<World>,
+/// What is spoken at a port.
+#[derive(Clone, Copy)]
+enum Tongue {
+    Http,
+    Smtp,
+}
+
+/// Listeners on which a sandbox is to be found.
+#[derive(Debug)]
+pub struct Doors {
+    /// For the billing API.
+    pub http: std::net::TcpListener,
+    /// For mails.
+    pub smtp: std::net::TcpListener,
+}
+
+impl Doors {
+    /// Free ports of the loopback interface.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn free() -> Result<Self, SandboxError> {
+        Ok(Self { http: free_port()?, smtp: free_port()? })
+    }
+}
+
+/// A port, and the loop that takes connections from it.
+struct Port {
+    addr: SocketAddr,
     sweeps: mpsc::UnboundedSender<oneshot::Sender<()>>,
 }
 
+/// The ports, and what their connections share.
+pub(super) struct Server {
+    pub world: Arc<World>,
+    http: Port,
+    smtp: Port,
+}
+
 /// A listener on a free port of the loopback interface.
-pub(super) fn free_port() -> Result<std::net::TcpListener, SandboxError> {
+fn free_port() -> Result<std::net::TcpListener, SandboxError> {
     let asked = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     std::net::TcpListener::bind(asked).map_err(|source| SandboxError::Listen { addr: asked.to_string(), source })
 }
 
 impl Server {
-    /// Takes connections from a listener.
+    /// Takes connections from listeners.
     pub fn start(
-        listener: std::net::TcpListener,
+        doors: Doors,
         config: SandboxConfig,
         watch: Arc<dyn Watch>,
         read_timeout: Duration,
     ) -> Result<Self, SandboxError> {
         let age_us = config.spec.key_age_ms.saturating_mul(1_000);
         let ledger = Ledger::open(&config.ledger_path, config.epoch, profile::rules(config.spec.profile), age_us)?;
-        let listen = || -> io::Result<(std::net::TcpListener, TcpListener, SocketAddr, OwnedFd)> {
-            listener.set_nonblocking(true)?;
-            let (own, addr, door) = (listener.try_clone()?, listener.local_addr()?, listener.try_clone()?);
-            Ok((own, TcpListener::from_std(listener)?, addr, door.into()))
-        };
-        let (raw, listener, addr, door) =
-            listen().map_err(|source| SandboxError::Listen { addr: "127.0.0.1".to_owned(), source })?;
+        let failed = |source| SandboxError::Listen { addr: "127.0.0.1".to_owned(), source };
+        let copies = || -> io::Result<Vec<OwnedFd>> { Ok(vec![doors.http.try_clone()?.into(), doors.smtp.try_clone()?.into()]) };
         let world = Arc::new(World {
             ledger,
             rules: config.rules,
@@ -172,30 +200,43 @@ impl Server {
             arriving: AtomicUsize::new(0),
             lines: Mutex::default(),
             held: Mutex::default(),
-            door,
+            doors: copies().map_err(failed)?,
         });
-        let (sweeps, requests) = mpsc::unbounded_channel();
-        tokio::spawn(accept(Arc::clone(&world), raw, listener, requests));
-        Ok(Self { addr, world, sweeps })
+        let http = open(&world, doors.http, Tongue::Http).map_err(failed)?;
+        let smtp = open(&world, doors.smtp, Tongue::Smtp).map_err(failed)?;
+        Ok(Self { world, http, smtp })
+    }
+
+    /// Where HTTP is spoken.
+    pub fn addr(&self) -> SocketAddr {
+        self.http.addr
+    }
+
+    /// Where mails are taken.
+    pub fn mail_addr(&self) -> SocketAddr {
+        self.smtp.addr
     }
 
     /// Waits until no connection is open, none waits to be taken, and no request is under way; `false` where that takes too long.
     pub async fn settle(&self, limit: Duration) -> bool {
         let settled = async {
-            let (swept, done) = oneshot::channel();
-            // A loop that has ended takes no connections.
-            if self.sweeps.send(swept).is_ok() {
-                let _ = done.await;
+            for port in [&self.http, &self.smtp] {
+                let (swept, done) = oneshot::channel();
+                // A loop that has ended takes no connections.
+                if port.sweeps.send(swept).is_ok() {
+                    let _ = done.await;
+                }
             }
             let _ = self.world.busy.subscribe().wait_for(|busy| *busy == 0).await;
         };
         tokio::time::timeout(limit, settled).await.is_ok()
     }
 
-    /// Closes the port and all connections.
+    /// Closes the ports and all connections.
     pub async fn stop(&self) {
         self.world.stopping.send_replace(true);
-        self.sweeps.closed().await;
+        self.http.sweeps.closed().await;
+        self.smtp.sweeps.closed().await;
     }
 }
 
@@ -205,8 +246,18 @@ impl Drop for Server {
     }
 }
 
+/// Begins to take connections from a listener.
+fn open(world: &Arc<World>, listener: std::net::TcpListener, tongue: Tongue) -> io::Result<Port> {
+    listener.set_nonblocking(true)?;
+    let (raw, addr) = (listener.try_clone()?, listener.local_addr()?);
+    let (sweeps, requests) = mpsc::unbounded_channel();
+    tokio::spawn(accept(Arc::clone(world), tongue, raw, TcpListener::from_std(listener)?, requests));
+    Ok(Port { addr, sweeps })
+}
+
 async fn accept(
     world: Arc<World>,
+    tongue: Tongue,
     raw: std::net::TcpListener,
     listener: TcpListener,
     mut sweeps: mpsc::UnboundedReceiver<oneshot::Sender<()>>,
@@ -221,12 +272,12 @@ async fn accept(
                 // Asked of the system itself: tokio may not have heard yet of a connection that is there.
                 while let Ok((stream, peer)) = raw.accept() {
                     let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
-                    take(&world, stream.map(|stream| (stream, peer)));
+                    take(&world, tongue, stream.map(|stream| (stream, peer)));
                 }
                 let _ = swept.send(());
             }
             connection = listener.accept() => {
-                if !take(&world, connection) {
+                if !take(&world, tongue, connection) {
                     tokio::time::sleep(Duration::from_millis(limits::ACCEPT_PAUSE_MS)).await;
                 }
             }
@@ -235,7 +286,7 @@ async fn accept(
 }
 
 /// Takes a connection; `false` where the system gave none.
-fn take(world: &Arc<World>, connection: io::Result<(TcpStream, SocketAddr)>) -> bool {
+fn take(world: &Arc<World>, tongue: Tongue, connection: io::Result<(TcpStream, SocketAddr)>) -> bool {
     match connection {
         Ok((stream, peer)) => {
             let open = world.connections.fetch_add(1, Ordering::Relaxed) + 1;
@@ -243,7 +294,15 @@ fn take(world: &Arc<World>, connection: io::Result<(TcpStream, SocketAddr)>) -> 
             if open > limits::CONNECTIONS_MAX {
                 world.ledger.incomplete(format!("more than {} open connections", limits::CONNECTIONS_MAX));
             } else {
-                tokio::spawn(serve(Busy::new(world), counted, stream, peer));
+                // Only costs time where it fails.
+                let _ = stream.set_nodelay(true);
+                let socket = Socket::new(stream, Arc::default());
+                world.has_line(&socket.line);
+                let busy = Busy::new(world);
+                match tongue {
+                    Tongue::Http => tokio::spawn(serve(busy, counted, socket, peer)),
+                    Tongue::Smtp => tokio::spawn(serve_mail(busy, counted, socket, peer)),
+                };
             }
             true
         }
@@ -256,17 +315,18 @@ fn take(world: &Arc<World>, connection: io::Result<(TcpStream, SocketAddr)>) -> 
     }
 }
 
-async fn serve(busy: Busy, _open: Open, stream: TcpStream, peer: SocketAddr) {
+async fn serve_mail(busy: Busy, _open: Open, socket: Socket, peer: SocketAddr) {
+    mail::serve(&busy.0, socket, peer).await;
+}
+
+async fn serve(busy: Busy, _open: Open, socket: Socket, peer: SocketAddr) {
     let world = &busy.0;
-    // Only costs time where it fails.
-    let _ = stream.set_nodelay(true);
-    let line = Arc::new(Line::default());
-    world.has_line(&line);
-    let wire = Wire::new(stream, Arc::clone(&line), Arc::clone(&world.watch), world.read_timeout);
+    let line = Arc::clone(&socket.line);
+    let wire = Wire::new(socket, Arc::clone(&world.watch), world.read_timeout);
     let service = service_fn(|request| {
         let (outlet, outgoing) = oneshot::channel();
         let arriving = Arriving::new(world);
-        let began = line.head_arrived();
+        let began = line.request_arrived();
         let (busy, line) = (Busy::new(world), Arc::clone(&line));
         tokio::spawn(async move { carry(Arc::clone(&busy.0), request, peer, began, arriving, outlet).await });
         async move {

@@ -3,93 +3,19 @@
 //! hyper writes answers in order, each as one head of known length followed by a body of known length; so the last byte of an answer is
 //! found by counting. What hyper says of its own accord (its refusals of what is not HTTP) is held back and said in the API's form.
 
-use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
-use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep};
 
 use super::api::Refusal;
-use super::watch::{Seen, Watch, Written};
+use super::line::{Answer, Socket};
+use super::watch::Watch;
 use crate::model::limits;
-use crate::sys::socket::queued_bytes;
-
-/// An answer that hyper is about to write.
-pub(super) struct Answer {
-    /// The request, where the keeper wants to write its answer.
-    pub seen: Option<Arc<Seen>>,
-    /// Bytes of its body on the wire.
-    pub body_bytes: usize,
-    /// Whether only half of it is written before the connection is closed.
-    pub half: bool,
-    /// Told when the last byte was written; dropped where that never happens.
-    pub done: oneshot::Sender<Instant>,
-}
-
-/// What the service and the wire of one connection share.
-#[derive(Default)]
-pub(super) struct Line(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    answers: VecDeque<Answer>,
-    /// When the head that is being read began: its first byte.
-    began: Option<Instant>,
-    /// Requests whose head is there and whose answer is not written to its end. More than one where the client does not wait.
-    serving: usize,
-    /// Whether the client may still be sending what nobody will read.
-    linger: bool,
-    /// Whether the client is to see a reset when the connection is closed.
-    reset: bool,
-    /// Bytes were read of which it is not known yet whether they are the whole head of a request.
-    is_reading: bool,
-    /// The socket, while it is open.
-    socket: Option<RawFd>,
-}
-
-impl Line {
-    /// Whether everything that the client has sent was taken in, up to a head that is not whole.
-    pub fn is_quiet(&self) -> bool {
-        let state = self.lock();
-        !state.is_reading && state.socket.is_none_or(|socket| queued_bytes(socket) == 0)
-    }
-
-    /// Whether a request waits for its answer.
-    pub fn is_serving(&self) -> bool {
-        self.lock().serving > 0
-    }
-
-    /// The head of a request is there; when its first byte came.
-    pub fn head_arrived(&self) -> Instant {
-        let mut state = self.lock();
-        state.is_reading = false;
-        state.serving += 1;
-        state.began.take().unwrap_or_else(Instant::now)
-    }
-
-    /// The next thing hyper writes is this answer.
-    pub fn expect(&self, answer: Answer, linger: bool) {
-        let mut state = self.lock();
-        state.answers.push_back(answer);
-        state.linger |= linger;
-    }
-
-    /// The connection is to end by a reset.
-    pub fn reset(&self) {
-        self.lock().reset = true;
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// A stretch of bytes that hyper is writing.
 struct Stretch {
@@ -101,8 +27,7 @@ struct Stretch {
 
 /// The stream of one connection.
 pub(super) struct Wire {
-    stream: TcpStream,
-    line: Arc<Line>,
+    socket: Socket,
     watch: Arc<dyn Watch>,
     stretch: Option<Stretch>,
     read_timeout: Duration,
@@ -111,9 +36,8 @@ pub(super) struct Wire {
 }
 
 impl Wire {
-    pub fn new(stream: TcpStream, line: Arc<Line>, watch: Arc<dyn Watch>, read_timeout: Duration) -> Self {
-        line.lock().socket = Some(stream.as_raw_fd());
-        Self { stream, line, watch, stretch: None, read_timeout, head_timeout: None, refused: None }
+    pub fn new(socket: Socket, watch: Arc<dyn Watch>, read_timeout: Duration) -> Self {
+        Self { socket, watch, stretch: None, read_timeout, head_timeout: None, refused: None }
     }
 
     /// Says what is left to say after hyper has let go of the connection, and closes it.
@@ -123,12 +47,12 @@ impl Wire {
         }
         if let Some(status) = self.refused {
             // The client may be gone; there is nobody else to tell.
-            let _ = self.stream.write_all(refusal_text(status, self.read_timeout).as_bytes()).await;
+            let _ = self.socket.stream.write_all(refusal_text(status, self.read_timeout).as_bytes()).await;
         }
-        if self.refused.is_some() || self.line.lock().linger {
+        if self.refused.is_some() || self.socket.line.lock().linger {
             // Closing a socket with unread bytes resets it, and a reset can destroy the answer before the client has read it.
-            let _ = self.stream.shutdown().await;
-            let mut rest = (&mut self.stream).take(limits::REFUSED_READ_MAX_BYTES);
+            let _ = self.socket.stream.shutdown().await;
+            let mut rest = (&mut self.socket.stream).take(limits::REFUSED_READ_MAX_BYTES);
             let mut nowhere = tokio::io::sink();
             let drained = tokio::io::copy(&mut rest, &mut nowhere);
             let _ = tokio::time::timeout(Duration::from_millis(limits::REFUSED_READ_TIMEOUT_MS), drained).await;
@@ -142,58 +66,21 @@ impl Wire {
         if bytes.starts_with(b"HTTP/1.1 1") {
             return Ok(Some(Stretch { left: head, withheld: 0, answer: None }));
         }
-        let answer = self.line.lock().answers.pop_front();
+        let answer = self.socket.line.lock().answers.pop_front();
         Ok(answer.map(|answer| {
             let left = head + answer.body_bytes;
             Stretch { left, withheld: if answer.half { left / 2 } else { 0 }, answer: Some(answer) }
         }))
-    }
-
-    /// One non-blocking write of a piece that belongs together; `None` where the socket takes nothing now.
-    fn write_piece(&mut self, piece: &[u8], stretch: &Stretch) -> io::Result<Option<usize>> {
-        let stream = &self.stream;
-        let mut outcome = None;
-        let mut write = || {
-            let result = if outcome.is_some() { Err(io::Error::other("written twice")) } else { stream.try_write(piece) };
-            let word = match &result {
-                Ok(n) if *n == stretch.left => Written::Last,
-                Ok(n) if *n > 0 => Written::Part,
-                _ => Written::Pending,
-            };
-            outcome.get_or_insert(result);
-            word
-        };
-        match stretch.answer.as_ref().and_then(|answer| answer.seen.clone()) {
-            Some(seen) => self.watch.answer(&seen, &mut write),
-            None => drop(write()),
-        }
-        match outcome {
-            Some(Ok(n)) => Ok(Some(n)),
-            Some(Err(error)) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
-            Some(Err(error)) => Err(error),
-            None => Err(io::Error::other("the answer was withheld")),
-        }
-    }
-}
-
-impl Drop for Wire {
-    fn drop(&mut self) {
-        // Under the lock, before the descriptor is closed: its number may soon be another's.
-        let mut state = self.line.lock();
-        state.socket = None;
-        if state.reset {
-            // A client that is gone needs no reset.
-            let _ = self.stream.set_zero_linger();
-        }
     }
 }
 
 impl AsyncRead for Wire {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
-        let poll = Pin::new(&mut self.stream).poll_read(cx, buffer);
-        let line = Arc::clone(&self.line);
+        let line = Arc::clone(&self.socket.line);
+        // Read under the lock: between the socket and the head nobody finds the connection quiet.
         let mut state = line.lock();
+        let poll = Pin::new(&mut self.socket.stream).poll_read(cx, buffer);
         if state.serving > 0 {
             return poll;
         }
@@ -233,14 +120,15 @@ impl AsyncWrite for Wire {
         }
         let piece = &bytes[..bytes.len().min(stretch.left - stretch.withheld)];
         let written = loop {
-            match self.stream.poll_write_ready(cx) {
+            match self.socket.stream.poll_write_ready(cx) {
                 Poll::Ready(ready) => ready?,
                 Poll::Pending => {
                     self.stretch = Some(stretch);
                     return Poll::Pending;
                 }
             }
-            if let Some(n) = self.write_piece(piece, &stretch)? {
+            let seen = stretch.answer.as_ref().and_then(|answer| answer.seen.as_deref());
+            if let Some(n) = self.socket.write_piece(piece, stretch.left, seen, &*self.watch)? {
                 break n;
             }
         };
@@ -248,7 +136,7 @@ impl AsyncWrite for Wire {
         if stretch.left > 0 {
             self.stretch = Some(stretch);
         } else if let Some(answer) = stretch.answer {
-            self.line.lock().serving -= 1;
+            self.socket.line.lock().serving -= 1;
             // Nobody waits for it any more only where the sandbox has been stopped.
             let _ = answer.done.send(Instant::now());
         }
@@ -261,7 +149,7 @@ impl AsyncWrite for Wire {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         if self.refused.is_none() {
-            ready!(Pin::new(&mut self.stream).poll_shutdown(cx))?;
+            ready!(Pin::new(&mut self.socket.stream).poll_shutdown(cx))?;
         }
         Poll::Ready(Ok(()))
     }

@@ -44,7 +44,7 @@ pub(super) fn defaults(name: String, dir: std::path::PathBuf, start: Vec<String>
 }
 
 /// The scenario of a command that is run in `cwd`: named after its program, the sandbox offered by `BILLING_URL`,
-/// `STRIPE_API_BASE` and `MCP_URL`, a fresh folder by `STATE_DIR`, no promise but that every intent is done as often as in the clean run.
+/// `STRIPE_API_BASE`, `MCP_URL` and `SMTP_URL`, a fresh folder by `STATE_DIR`, no promise but that every intent is done as often as in the clean run.
 ///
 /// Braces in the command are what they are, except for the placeholders every trial knows (`{state}`, `{sandbox.url}`, ...).
 #[must_use]
@@ -58,6 +58,7 @@ pub fn from_command(argv: &[String], cwd: &Path) -> Scenario {
         ("BILLING_URL", "{sandbox.url}"),
         ("STRIPE_API_BASE", "{sandbox.url}"),
         ("MCP_URL", "{mcp.url}"),
+        ("SMTP_URL", "{smtp.url}"),
         ("STATE_DIR", "{state}"),
     ];
     scenario.roles[0].env = env.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();

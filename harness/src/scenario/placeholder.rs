@@ -6,7 +6,8 @@ use std::ops::Range;
 /// Placeholders that are known everywhere.
 pub(super) const IN_SETUP: [&str; 3] = ["venv", "cache", "dir"];
 /// Placeholders that are known only inside a trial.
-pub(super) const IN_TRIALS: [&str; 6] = ["state", "sandbox.url", "sandbox.port", "mcp.url", "mcp.command", "tmp"];
+pub(super) const IN_TRIALS: [&str; 9] =
+    ["state", "sandbox.url", "sandbox.port", "mcp.url", "mcp.command", "smtp.url", "smtp.host", "smtp.port", "tmp"];
 /// What stands before the name of a matrix variable.
 pub(super) const MATRIX: &str = "matrix.";
 

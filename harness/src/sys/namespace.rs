@@ -1,7 +1,7 @@
 //! A network and a mount namespace of their own, made by a process that is gone when they are there: they live on by descriptors alone.
 //!
 //! That process (the holder) is forked from a threaded program and makes only async-signal-safe calls. It hands over what can only be
-//! made inside: the namespaces, their root folder, a listener, and a socket that answers questions about connections.
+//! made inside: the namespaces, their root folder, listeners, and a socket that answers questions about connections.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -17,6 +17,9 @@ use super::diag::Connections;
 /// are made.
 pub type Bind = (CString, CString);
 
+/// How many ports there are listeners on.
+pub const PORTS: usize = 2;
+
 /// Namespaces that exist for as long as this value, or a process in them, does.
 #[derive(Debug)]
 pub struct Namespaces {
@@ -30,8 +33,8 @@ pub struct Namespaces {
 pub struct Made {
     /// The namespaces.
     pub namespaces: Namespaces,
-    /// A listener on the port that was asked for, on 127.0.0.1.
-    pub listener: TcpListener,
+    /// Listeners on the ports that were asked for, on 127.0.0.1, in their order.
+    pub listeners: [TcpListener; PORTS],
     /// Answers questions about the connections inside.
     pub connections: Connections,
 }
@@ -117,7 +120,7 @@ impl Namespaces {
 ///
 /// # Errors
 /// The step and the system's error.
-pub fn create(binds: &[Bind], port: u16) -> Result<Made, (Step, io::Error)> {
+pub fn create(binds: &[Bind], ports: [u16; PORTS]) -> Result<Made, (Step, io::Error)> {
     let at = |step| move |error: io::Error| (step, error);
     let mut pair = [0; 2];
     // SAFETY: the array takes the two descriptors, which are owned at once.
@@ -132,7 +135,7 @@ pub fn create(binds: &[Bind], port: u16) -> Result<Made, (Step, io::Error)> {
     let mut work = Work {
         binds,
         trees: vec![-1; binds.len()],
-        port,
+        ports,
         user_map: CString::new(format!("{user} {user} 1")).expect("digits"),
         group_map: CString::new(format!("{group} {group} 1")).expect("digits"),
         out: theirs.as_raw_fd(),
@@ -149,18 +152,18 @@ pub fn create(binds: &[Bind], port: u16) -> Result<Made, (Step, io::Error)> {
     let heard = hear(&ours);
     reap(pid);
     let (report, mut fds) = heard.map_err(at(Step::Fork))?;
-    if report[0] != 0 || fds.len() < 5 {
+    if report[0] != 0 || fds.len() < HANDED - 1 {
         let step = STEPS.get(usize::from(report[0])).copied().unwrap_or(Step::Fork);
         return Err((step, io::Error::from_raw_os_error(i32::from(report[1]))));
     }
     let connections = Connections::of(fds.remove(0));
-    let listener = TcpListener::from(fds.remove(0));
+    let listeners = [TcpListener::from(fds.remove(0)), TcpListener::from(fds.remove(0))];
     let root = fds.remove(0);
-    let own = listener.local_addr().map_err(at(Step::Listen))?;
+    let own = listeners[0].local_addr().map_err(at(Step::Listen))?;
     if connections.has_listener(own) != Some(true) {
         return Err((Step::Diag, io::Error::other("the kernel does not look up connections (sock_diag)")));
     }
-    Ok(Made { namespaces: Namespaces { joins: fds, root }, listener, connections })
+    Ok(Made { namespaces: Namespaces { joins: fds, root }, listeners, connections })
 }
 
 /// The exit code of a child; `None` where it was killed.
@@ -180,14 +183,14 @@ struct Work<'a> {
     binds: &'a [Bind],
     /// Room for the mounts under way.
     trees: Vec<RawFd>,
-    port: u16,
+    ports: [u16; PORTS],
     user_map: CString,
     group_map: CString,
     out: RawFd,
 }
 
-/// The most descriptors that are handed over: connections, listener, root, user, network, mounts.
-const HANDED: usize = 6;
+/// The most descriptors that are handed over: connections, listeners, root, user, network, mounts.
+const HANDED: usize = 7;
 /// Room for their control message, aligned as one.
 #[repr(C, align(8))]
 struct Control([u8; 64]);
@@ -257,19 +260,19 @@ unsafe fn make(work: &mut Work<'_>) -> Result<([RawFd; HANDED], usize), Step> {
         ok(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()) == 0, Step::Mounts)?;
         bind_all(work)?;
         ok(loopback(), Step::Loopback)?;
-        let listener = listen(work.port);
-        ok(listener >= 0, Step::Listen)?;
+        let (first, second) = (listen(work.ports[0]), listen(work.ports[1]));
+        ok(first >= 0 && second >= 0, Step::Listen)?;
         let diag = libc::socket(libc::AF_NETLINK, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, libc::NETLINK_SOCK_DIAG);
         ok(diag >= 0, Step::Diag)?;
         let root = open(c"/", libc::O_PATH | libc::O_DIRECTORY);
         let (net, mounts) = (open(c"/proc/self/ns/net", libc::O_RDONLY), open(c"/proc/self/ns/mnt", libc::O_RDONLY));
         ok(root >= 0 && net >= 0 && mounts >= 0, Step::Spaces)?;
         if !is_alone {
-            return Ok(([diag, listener, root, net, mounts, -1], HANDED - 1));
+            return Ok(([diag, first, second, root, net, mounts, -1], HANDED - 1));
         }
         let user = open(c"/proc/self/ns/user", libc::O_RDONLY);
         ok(user >= 0, Step::User)?;
-        Ok(([diag, listener, root, user, net, mounts], HANDED))
+        Ok(([diag, first, second, root, user, net, mounts], HANDED))
     }
 }
 

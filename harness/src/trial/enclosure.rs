@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::io;
-use std::net::TcpListener;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -10,12 +9,15 @@ use std::sync::Arc;
 use super::layout::{Layout, shared_tmp};
 use crate::model::report::Isolation;
 use crate::model::scenario::{Network, Role};
-use crate::sandbox::{Sandbox, SandboxConfig, SandboxError, Watch};
+use crate::sandbox::{Doors, Sandbox, SandboxConfig, SandboxError, Watch};
 use crate::sys::diag::Connections;
 use crate::sys::namespace::{self, Made, Namespaces, Step};
 
 /// The sandbox's port in a network of its own: below the ports that the kernel gives out, and none that a service is known by.
 pub const SANDBOX_PORT: u16 = 26_926;
+/// Its port for mails there.
+const MAIL_PORT: u16 = 26_925;
+const PORTS: [u16; 2] = [SANDBOX_PORT, MAIL_PORT];
 
 /// What the lives of a trial share, and no other trial sees.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub struct Enclosure {
     pub namespaces: Option<Arc<Namespaces>>,
     /// The connections of its network.
     pub connections: Arc<Connections>,
-    listener: Option<TcpListener>,
+    doors: Option<Doors>,
 }
 
 /// The namespaces of a trial could not be made, although those of others could.
@@ -40,7 +42,7 @@ impl Enclosure {
     /// An enclosure with the network and the mounts of the machine.
     #[must_use]
     pub fn host(layout: Layout) -> Self {
-        Self { layout, namespaces: None, connections: Arc::new(Connections::own()), listener: None }
+        Self { layout, namespaces: None, connections: Arc::new(Connections::own()), doors: None }
     }
 
     /// One of its own.
@@ -49,9 +51,14 @@ impl Enclosure {
     /// The kernel refuses it.
     pub fn private(layout: Layout) -> Result<Self, EnclosureError> {
         let binds: Vec<_> = layout.binds.iter().map(|(from, to)| (text(from), text(to))).collect();
-        let Made { namespaces, listener, connections } =
-            namespace::create(&binds, SANDBOX_PORT).map_err(|(step, error)| EnclosureError { what: why(step, &error) })?;
-        Ok(Self { layout, namespaces: Some(Arc::new(namespaces)), connections: Arc::new(connections), listener: Some(listener) })
+        let Made { namespaces, listeners: [http, smtp], connections } =
+            namespace::create(&binds, PORTS).map_err(|(step, error)| EnclosureError { what: why(step, &error) })?;
+        Ok(Self {
+            layout,
+            namespaces: Some(Arc::new(namespaces)),
+            connections: Arc::new(connections),
+            doors: Some(Doors { http, smtp }),
+        })
     }
 
     /// Starts the sandbox in it.
@@ -59,8 +66,8 @@ impl Enclosure {
     /// # Errors
     /// It cannot be started.
     pub async fn sandbox(&mut self, config: SandboxConfig, watch: Arc<dyn Watch>) -> Result<Sandbox, SandboxError> {
-        match self.listener.take() {
-            Some(listener) => Sandbox::start_on(listener, config, watch).await,
+        match self.doors.take() {
+            Some(doors) => Sandbox::start_on(doors, config, watch).await,
             None => Sandbox::start(config, watch).await,
         }
     }
@@ -93,7 +100,7 @@ pub fn wandering(role: &Role) -> Option<String> {
 /// # Errors
 /// What was refused.
 pub fn ability(scratch: &Path) -> Result<(), String> {
-    let tried = namespace::create(&[(text(scratch), text(scratch))], SANDBOX_PORT).and_then(|made| made.namespaces.try_join());
+    let tried = namespace::create(&[(text(scratch), text(scratch))], PORTS).and_then(|made| made.namespaces.try_join());
     tried.map_err(|(step, error)| why(step, &error))
 }
 
@@ -111,7 +118,7 @@ fn why(step: Step, error: &io::Error) -> String {
         Step::Mounts => "mounts cannot be kept apart",
         Step::Bind => "folders cannot be mounted at other places",
         Step::Loopback => "the loopback interface cannot be brought up",
-        Step::Listen => "the sandbox's port cannot be had",
+        Step::Listen => "the sandbox's ports cannot be had",
         Step::Diag => "connections cannot be asked about",
         Step::Join => "the namespaces cannot be joined",
     };

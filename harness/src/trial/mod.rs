@@ -225,6 +225,9 @@ impl<'a> Stage<'a> {
         places.set("dir", layout.dir.to_string_lossy());
         places.set("sandbox.url", sandbox.url());
         places.set("sandbox.port", sandbox.addr().port().to_string());
+        places.set("smtp.url", sandbox.mail_url());
+        places.set("smtp.host", sandbox.mail_addr().ip().to_string());
+        places.set("smtp.port", sandbox.mail_addr().port().to_string());
         let mcp_url = format!("{}{}", sandbox.url(), mcp::PATH);
         places.set("mcp.url", &mcp_url);
         places.set("mcp.command", layout::own_program().to_string_lossy());
@@ -239,8 +242,13 @@ impl<'a> Stage<'a> {
         let own = [(mcp::URL_VARIABLE, mcp_url.as_str())];
         let env = environment(role, &places, &folders, &own).map_err(|source| TrialError::Command { what: "env", source })?;
         let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
-        let namer =
-            Namer::new(layout.roots(), sandbox.addr(), enclosure.connections.clone(), enclosure.namespaces.is_some(), ignore);
+        let namer = Namer::new(
+            layout.roots(),
+            [sandbox.addr(), sandbox.mail_addr()],
+            enclosure.connections.clone(),
+            enclosure.namespaces.is_some(),
+            ignore,
+        );
         Ok(Self { plan, world, role, sandbox, places, enclosure, env, namer: Arc::new(namer) })
     }
 

@@ -28,7 +28,8 @@ pub enum Place {
 pub struct Namer {
     /// Folders with the prefix that stands for them, the deepest first; the flag says whether it is the trial's own.
     roots: Vec<(PathBuf, String, bool)>,
-    sandbox: SocketAddr,
+    /// The sandbox's addresses, with the roles by which sockets to them are named.
+    sandbox: [(SocketAddr, &'static str); 2],
     connections: Arc<Connections>,
     /// Whether the trial has a network of its own.
     is_private: bool,
@@ -40,35 +41,40 @@ const EPHEMERAL_PORT_MIN: u16 = 32_768;
 
 impl Namer {
     /// A namer for a trial with these roots: folders, absolute and without links, with the prefix that stands for them in names, and
-    /// whether each is the trial's own. The first that holds a path counts. `connections` are those of the network that it is in.
+    /// whether each is the trial's own. The first that holds a path counts. Two addresses are the sandbox's: its API's and its mail server's. `connections` are those of the network that it is in.
     #[must_use]
     pub fn new(
         roots: Vec<(PathBuf, String, bool)>,
-        sandbox: SocketAddr,
+        [http, smtp]: [SocketAddr; 2],
         connections: Arc<Connections>,
         is_private: bool,
         ignore: GlobSet,
     ) -> Self {
-        Self { roots, sandbox, connections, is_private, ignore }
+        Self { roots, sandbox: [(http, "sandbox"), (smtp, "smtp")], connections, is_private, ignore }
+    }
+
+    /// The role that a peer has in the sandbox.
+    fn role(&self, peer: SocketAddr) -> Option<&'static str> {
+        self.sandbox.iter().find(|(own, _)| *own == peer).map(|(_, role)| *role)
     }
 
     /// Whether this is the sandbox.
     #[must_use]
     pub fn is_sandbox(&self, object: &Object) -> bool {
-        matches!(object, Object::Tcp(peer) if *peer == self.sandbox)
+        matches!(object, Object::Tcp(peer) if self.role(*peer).is_some())
     }
 
     /// Bytes of the sandbox's answers that a client of it has not read; `None`: it cannot be told.
     #[must_use]
     pub fn unread_bytes(&self, client: SocketAddr) -> Option<u64> {
-        self.connections.unread_bytes(client, self.sandbox)
+        self.sandbox.iter().find_map(|(own, _)| self.connections.unread_bytes(client, *own))
     }
 
     /// Whether the kernel refuses a call because the trial has a network of its own: the address is beyond it, or nobody is there.
     #[must_use]
     pub fn is_refused(&self, syscall: &str, object: &Object) -> bool {
         const NAME_SERVICE_PORT: u16 = 53;
-        let Some(peer) = object.peer().filter(|peer| self.is_private && *peer != self.sandbox) else { return false };
+        let Some(peer) = object.peer().filter(|peer| self.is_private && self.role(*peer).is_none()) else { return false };
         if !is_loopback(peer) {
             return true;
         }
@@ -88,8 +94,10 @@ impl Namer {
                 let place = if from_place == Place::Harmless { to_place } else { from_place };
                 (format!("{from}->{to}"), place)
             }
-            Object::Tcp(peer) if *peer == self.sandbox => ("sandbox".to_owned(), Place::Inside),
-            Object::Tcp(peer) => (format!("tcp:{}", socket(*peer)), self.beside()),
+            Object::Tcp(peer) => match self.role(*peer) {
+                Some(role) => (role.to_owned(), Place::Inside),
+                None => (format!("tcp:{}", socket(*peer)), self.beside()),
+            },
             Object::Udp(peer) => (format!("udp:{}", socket(*peer)), self.beside()),
             Object::Unix(path) => {
                 let (name, _) = self.path(path, pids);
@@ -216,7 +224,13 @@ mod tests {
         let ignore = globset::GlobSetBuilder::new().add(globset::Glob::new("**/*.lock").unwrap()).build().unwrap();
         let roots = [("/w/state", "", true), ("/w/tmp", "tmp:", true), ("/srv/app", "dir:", false)];
         let roots = roots.map(|(root, prefix, own)| (root.into(), prefix.to_owned(), own)).to_vec();
-        Namer::new(roots, "127.0.0.1:4000".parse().unwrap(), Arc::new(Connections::own()), false, ignore)
+        Namer::new(
+            roots,
+            ["127.0.0.1:4000", "127.0.0.1:4001"].map(|own| own.parse().unwrap()),
+            Arc::new(Connections::own()),
+            false,
+            ignore,
+        )
     }
 
     fn of(path: &str) -> (String, Place) {

@@ -54,8 +54,8 @@ async fn an_endless_chunked_body_is_cut_off_and_not_executed() {
 #[tokio::test]
 async fn a_client_that_drips_is_refused_although_it_never_pauses_for_long() {
     let folder = tempfile::tempdir().expect("a folder");
-    let listener = crate::sandbox::server::free_port().expect("a port");
-    let server = Server::start(listener, config(&folder), Arc::new(NoWatch), Duration::from_millis(200)).expect("a server");
+    let doors = Doors::free().expect("ports");
+    let server = Server::start(doors, config(&folder), Arc::new(NoWatch), Duration::from_millis(200)).expect("a server");
     let stage = Stage { sandbox: Sandbox { server }, keeper: Arc::default(), folder };
     for whole in [
         format!("POST /v1/charges HTTP/1.1\r\nx: {}", "y".repeat(60_000)),

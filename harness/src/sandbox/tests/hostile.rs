@@ -63,8 +63,8 @@ async fn a_body_that_is_too_large_is_refused_and_not_executed() {
 async fn a_request_that_does_not_come_to_its_end_in_time_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = config(&folder);
-    let listener = crate::sandbox::server::free_port().expect("a port");
-    let server = Server::start(listener, config, Arc::new(NoWatch), Duration::from_millis(20)).expect("a server");
+    let doors = Doors::free().expect("ports");
+    let server = Server::start(doors, config, Arc::new(NoWatch), Duration::from_millis(20)).expect("a server");
     let stage = Stage { sandbox: Sandbox { server }, keeper: Arc::default(), folder };
     let whole = request("POST", "/v1/charges", None, CHARGE);
     for part in [&whole[..30], &whole[..whole.len() - 1]] {

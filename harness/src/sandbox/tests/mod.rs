@@ -5,6 +5,7 @@ mod faults;
 mod floods;
 mod hostile;
 mod keys;
+mod mail;
 mod mcp;
 mod moments;
 mod pictures;

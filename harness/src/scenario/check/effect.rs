@@ -12,10 +12,11 @@ use crate::model::promise::{Endpoint, IntentSource, Promise, Source};
 /// The methods an effect may have.
 const METHODS: [&str; 5] = ["POST", "PUT", "PATCH", "DELETE", "GET"];
 /// The effects that are no HTTP requests, by their first word.
-const KINDS: [&str; 3] = ["mcp", "rows", "lines"];
+const KINDS: [&str; 4] = ["mcp", "mail", "rows", "lines"];
 /// What every wrong `effect` is answered with.
 const EXAMPLES: &str = "such as `effect = \"POST /v1/charges\"` or `effect = \"POST /v1/subscriptions/{id}/pause\"`";
-const OTHER_EXAMPLES: &str = "what is no HTTP request is written `effect = \"mcp create_charge\"`, `\"rows\"` or `\"lines\"`";
+const OTHER_EXAMPLES: &str =
+    "what is no HTTP request is written `effect = \"mcp create_charge\"`, `\"mail\"`, `\"rows\"` or `\"lines\"`";
 
 impl Check<'_> {
     /// The effect of a promise with the place where it is read.
@@ -27,13 +28,8 @@ impl Check<'_> {
             ("rows", "") => Endpoint::new(Endpoint::ROWS, own()),
             ("lines", "") => Endpoint::new(Endpoint::LINES, own()),
             ("mcp", tool) => self.tool(&file.effect, tool),
-            ("mail", _) => {
-                let problem =
-                    Problem::at(file.effect.span(), "mails are not possible yet").label("the sandbox has no mail server");
-                self.report(problem.hint("mails that an API sends are requests: `effect = \"POST /email\"`"));
-                nowhere()
-            }
-            ("rows" | "lines", _) => {
+            ("mail", "") => Endpoint::new(Endpoint::MAIL, "/"),
+            ("mail" | "rows" | "lines", _) => {
                 let problem = Problem::at(self.part(&file.effect, word.len()..text.len()), format!("`{word}` stands alone"));
                 self.report(problem.label("nothing is expected here").hint(alone(word)));
                 nowhere()
@@ -219,6 +215,7 @@ const RECONCILED: &str = "what is true in the end is a promise of its own, such 
 
 fn alone(word: &str) -> &'static str {
     match word {
+        "mail" => "any mail is meant; which one it is says its `intent`: `header:X-Invoice`, `$.to[0]`, `$.subject`",
         "rows" => {
             "the query has a key of its own: `effect = \"rows\"`, `database = \"{state}/app.db\"`, `query = \"SELECT ...\"`"
         }

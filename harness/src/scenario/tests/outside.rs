@@ -36,7 +36,7 @@ reconciled_by = "booked"
 
 [[promise]]
 name = "mail"
-effect = "POST /email"
+effect = "mail"
 intent = "header:X-Template"
 
 [matrix]
@@ -52,7 +52,7 @@ fn with(part: &str, other: &str) -> String {
 fn each_kind_of_effect_arrives_in_the_model_and_is_written_back() {
     let scenario = parse(OUTSIDE, "pay.toml", Path::new("/base")).unwrap_or_else(|error| panic!("{error}"));
     let endpoints: Vec<Endpoint> = scenario.promises.iter().map(|promise| promise.endpoint.clone()).collect();
-    let expected = [("ROWS", "/payout"), ("LINES", "/booked"), ("MCP", "/create_charge"), ("POST", "/email")];
+    let expected = [("ROWS", "/payout"), ("LINES", "/booked"), ("MCP", "/create_charge"), ("MAIL", "/")];
     assert_eq!(endpoints, expected.map(|(method, path)| Endpoint::new(method, path)));
     let rows =
         Source::Rows { database: "{state}/{matrix.mode}.db".to_owned(), query: "SELECT invoice, amount FROM payouts".to_owned() };
@@ -89,8 +89,9 @@ macro_rules! broken {
 }
 
 broken! {
-    an_effect_of_no_known_kind: with("\"POST /email\"\nintent", "\"email\"\nintent");
-    a_mail: with("\"POST /email\"\nintent", "\"mail\"\nintent");
+    an_effect_of_no_known_kind: with("\"mail\"\nintent", "\"email\"\nintent");
+    a_mail_with_a_path: with("\"mail\"\nintent", "\"mail receipt\"\nintent");
+    a_mail_with_a_query: with("\"mail\"\nintent = \"header:X-Template\"", "\"mail\"\nintent = \"query:id\"");
     a_tool_without_a_name: with("mcp create_charge", "mcp");
     a_tool_that_cannot_be_named: with("mcp create_charge", "mcp create charge");
     rows_without_a_query: with("query = \"SELECT invoice, amount FROM payouts;\"\n", "");

@@ -82,7 +82,7 @@ fn a_command_line_becomes_a_scenario_with_the_sandbox_in_its_environment() {
     assert_eq!(scenario.name, "python3");
     assert_eq!(scenario.workflow().start, ["/usr/bin/python3", "refund.py", "{{}}", "{state}/x"]);
     let names: Vec<&str> = scenario.workflow().env.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["BILLING_URL", "STRIPE_API_BASE", "MCP_URL", "STATE_DIR"]);
+    assert_eq!(names, ["BILLING_URL", "STRIPE_API_BASE", "MCP_URL", "SMTP_URL", "STATE_DIR"]);
     assert_eq!(read(&to_toml(&scenario)), scenario);
     assert_eq!(from_command(&[], Path::new("/")).name, "command");
 }

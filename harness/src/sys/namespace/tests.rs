@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::*;
 
-const PORT: u16 = 26_926;
+const PORTS: [u16; 2] = [26_926, 26_925];
 
 fn text(path: &Path) -> CString {
     CString::new(path.to_str().expect("a plain path")).expect("no zero byte")
@@ -13,7 +13,7 @@ fn text(path: &Path) -> CString {
 
 /// One with a folder seen at `/tmp`.
 fn with_tmp(folder: &Path) -> Option<Made> {
-    match create(&[(text(folder), c"/tmp".to_owned())], PORT) {
+    match create(&[(text(folder), c"/tmp".to_owned())], PORTS) {
         Ok(made) => Some(made),
         Err((step, error)) => {
             eprintln!("nothing is shown: this machine makes no namespaces: {step:?}: {error}");
@@ -28,8 +28,10 @@ fn two_at_once_listen_on_one_port_and_see_their_own_folders() {
     std::fs::write(one.path().join("mark"), "").unwrap();
     let (Some(first), Some(second)) = (with_tmp(one.path()), with_tmp(two.path())) else { return };
     for made in [&first, &second] {
-        assert_eq!(made.listener.local_addr().unwrap().port(), PORT);
-        assert_eq!(made.connections.has_listener(made.listener.local_addr().unwrap()), Some(true));
+        for (listener, port) in made.listeners.iter().zip(PORTS) {
+            assert_eq!(listener.local_addr().unwrap().port(), port);
+            assert_eq!(made.connections.has_listener(listener.local_addr().unwrap()), Some(true));
+        }
         assert_eq!(made.connections.has_listener("127.0.0.1:5432".parse().unwrap()), Some(false));
         made.namespaces.try_join().unwrap();
     }
@@ -69,21 +71,21 @@ fn a_program_that_joins_reaches_the_listener_and_nobody_outside() {
         );
     }
     let mut child = command.spawn().unwrap();
-    let (mut accepted, peer) = made.listener.accept().unwrap();
+    let (mut accepted, peer) = made.listeners[0].accept().unwrap();
     let mut byte = [0];
     accepted.read_exact(&mut byte).unwrap();
     assert!(child.wait().unwrap().success());
     let file = folder.path().join("joined").metadata().unwrap();
     // SAFETY: reads a number.
     assert_eq!(file.uid(), unsafe { libc::geteuid() });
-    let server = made.listener.local_addr().unwrap();
+    let server = made.listeners[0].local_addr().unwrap();
     assert_eq!(Connections::own().unread_bytes(peer, server), None, "it is not a connection of this namespace");
 }
 
 #[test]
 fn what_cannot_be_bound_is_told_with_its_step() {
     let missing = (c"/nowhere/at/all".to_owned(), c"/tmp".to_owned());
-    let (step, error) = create(&[missing], PORT).expect_err("there is no such folder");
+    let (step, error) = create(&[missing], PORTS).expect_err("there is no such folder");
     if step == Step::Bind {
         assert_eq!(error.raw_os_error(), Some(libc::ENOENT));
     }

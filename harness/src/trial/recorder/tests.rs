@@ -11,11 +11,15 @@ use crate::model::point::Point;
 use crate::sys::diag::Connections;
 use crate::tracer::{Action, Call, Policy};
 
+/// The sandbox's addresses.
+fn servers() -> [std::net::SocketAddr; 2] {
+    ["127.0.0.1:4000", "127.0.0.1:4001"].map(|own| own.parse().unwrap())
+}
+
 /// Makes these calls on files of the state folder; the number of the one at which the life was killed, from 1.
 fn live(target: Option<Point>, calls: &[(&'static str, &str)]) -> (Option<usize>, Vec<CensusPoint>) {
-    let sandbox = "127.0.0.1:4000".parse().unwrap();
     let roots = vec![("/w/state".into(), String::new(), true)];
-    let namer = Namer::new(roots, sandbox, Arc::new(Connections::own()), false, globset::GlobSet::empty());
+    let namer = Namer::new(roots, servers(), Arc::new(Connections::own()), false, globset::GlobSet::empty());
     let recorder = Arc::new(Recorder::new(Arc::new(namer), Watched { target, ..Watched::default() }));
     let mut eye = Eye::new(recorder.clone());
     let mut call = |(syscall, file): &(&'static str, &str)| {
@@ -45,7 +49,7 @@ fn a_workflow_that_writes_everywhere_is_noticed_without_end_of_memory_and_its_co
         [("/w/state", "", true), ("/w/tmp", "tmp:", true), ("/srv", "dir:", false)]
             .map(|(root, prefix, own)| (root.into(), prefix.to_owned(), own))
             .to_vec(),
-        "127.0.0.1:4000".parse().unwrap(),
+        servers(),
         Arc::new(Connections::own()),
         false,
         globset::GlobSet::empty(),
