@@ -40,8 +40,8 @@ pub fn killpoint() -> &'static Path {
 pub fn scenario(file: &str) -> Scenario {
     let mut scenario = killpoint::scenario::load(&root().join(file)).unwrap_or_else(|error| panic!("{error}"));
     let role = &mut scenario.roles[0];
-    for command in [&mut role.start, &mut role.resume] {
-        if let Some(name) = command[0].strip_prefix("target/debug/") {
+    for command in [&mut role.start, &mut role.resume, &mut role.reconcile, &mut role.reset] {
+        if let Some(name) = command.first().and_then(|word| word.strip_prefix("target/debug/")) {
             command[0] = programs().join(name).to_string_lossy().into_owned();
             role.setup = Vec::new();
         }

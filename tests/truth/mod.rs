@@ -1,5 +1,6 @@
 //! The truth table: every planted bug is found with the predicted verdict and window, every correct twin is clean at every point.
 
+mod mail;
 mod mcp_agent;
 mod stripe_sdk;
 
@@ -279,7 +280,7 @@ fn langgraph_takes_a_tenth_of_the_lives_from_images_and_the_windows_are_the_same
 fn every_shipped_scenario_is_in_the_table_and_has_a_test() {
     let tabled: BTreeSet<String> = cases("scenarios/").into_iter().map(|case| case.scenario).collect();
     let mut shipped = BTreeSet::new();
-    for folder in ["native", "langgraph", "mcp_agent", "stripe_sdk"] {
+    for folder in ["native", "langgraph", "mail", "mcp_agent", "stripe_sdk"] {
         for entry in std::fs::read_dir(support::root().join("scenarios").join(folder)).expect("a folder").flatten() {
             shipped.insert(format!("scenarios/{folder}/{}", entry.file_name().to_string_lossy()));
         }

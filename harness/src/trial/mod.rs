@@ -10,6 +10,7 @@ mod keeper;
 mod layout;
 mod life;
 mod naming;
+mod places;
 mod recorder;
 #[cfg(test)]
 mod tests;
@@ -219,26 +220,10 @@ impl<'a> Stage<'a> {
         enclosure: &'a Enclosure,
     ) -> Result<Self, TrialError> {
         let layout = &enclosure.layout;
-        let mut places = Placeholders::new();
-        places.set("state", layout.state.to_string_lossy());
-        places.set("tmp", layout.tmp.to_string_lossy());
-        places.set("dir", layout.dir.to_string_lossy());
-        places.set("sandbox.url", sandbox.url());
-        places.set("sandbox.port", sandbox.addr().port().to_string());
-        places.set("smtp.url", sandbox.mail_url());
-        places.set("smtp.host", sandbox.mail_addr().ip().to_string());
-        places.set("smtp.port", sandbox.mail_addr().port().to_string());
-        let mcp_url = format!("{}{}", sandbox.url(), mcp::PATH);
-        places.set("mcp.url", &mcp_url);
-        places.set("mcp.command", layout::own_program().to_string_lossy());
-        for name in ["cache", "venv"] {
-            places.set(name, plan.cache.unwrap_or(&layout.dir).to_string_lossy());
-        }
-        for (name, value) in plan.cell {
-            places.set(format!("matrix.{name}"), value);
-        }
+        let places = places::of_trial(plan, layout, sandbox);
         let home = layout.home.iter().map(|home| ("HOME", home.as_path()));
         let folders: Vec<_> = [("TMPDIR", layout.tmp.as_path())].into_iter().chain(home).collect();
+        let mcp_url = places::mcp_url(sandbox);
         let own = [(mcp::URL_VARIABLE, mcp_url.as_str())];
         let env = environment(role, &places, &folders, &own).map_err(|source| TrialError::Command { what: "env", source })?;
         let ignore = globs(&role.ignore).map_err(TrialError::Glob)?;
