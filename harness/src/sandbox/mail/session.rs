@@ -68,42 +68,37 @@ impl Session {
 
     /// Takes bytes until there is something to say or to do; nothing where all are taken and more must come.
     pub fn hear(&mut self, bytes: &mut Iter<'_, u8>) -> Option<Heard> {
-        loop {
-            match &mut self.phase {
-                Phase::Commands => return self.command(bytes),
-                Phase::Text(receiver, text) => {
-                    let is_whole = receiver.ingest(bytes, text);
-                    if text.len() > limits::BODY_MAX_BYTES {
-                        if is_whole {
-                            return Some(self.too_large());
-                        }
+        match &mut self.phase {
+            Phase::Commands => self.command(bytes),
+            Phase::Text(receiver, text) => {
+                let is_whole = receiver.ingest(bytes, text);
+                match (is_whole, text.len() > limits::BODY_MAX_BYTES) {
+                    (true, true) => Some(self.too_large()),
+                    (false, true) => {
                         self.phase = Phase::TooLarge(DummyDataReceiver::new_data(receiver));
-                        return None;
+                        None
                     }
-                    if !is_whole {
-                        return None;
+                    (false, false) => None,
+                    (true, false) => {
+                        let raw = mem::take(text);
+                        self.phase = Phase::Commands;
+                        let (from, to) = (self.from.take().unwrap_or_default(), mem::take(&mut self.to));
+                        Some(Heard::Mail(Mail { from, to, raw }))
                     }
-                    let raw = mem::take(text);
-                    self.phase = Phase::Commands;
-                    return Some(Heard::Mail(Mail {
-                        raw,
-                        from: self.from.take().unwrap_or_default(),
-                        to: mem::take(&mut self.to),
-                    }));
                 }
-                Phase::TooLarge(receiver) => return receiver.ingest(bytes).then(|| self.too_large()),
-                Phase::Credentials(line, left) => {
-                    if !line.ingest(bytes) {
-                        return None;
-                    }
-                    line.buf.clear();
-                    *left = left.saturating_sub(1);
-                    if *left > 0 {
-                        return Some(Heard::Reply(PROMPTS[0].into()));
-                    }
-                    self.phase = Phase::Commands;
-                    return Some(logged_in());
+            }
+            Phase::TooLarge(receiver) => receiver.ingest(bytes).then(|| self.too_large()),
+            Phase::Credentials(line, left) => {
+                if !line.ingest(bytes) {
+                    return None;
                 }
+                line.buf.clear();
+                *left = left.saturating_sub(1);
+                if *left > 0 {
+                    return Some(Heard::Reply(PROMPTS[0].into()));
+                }
+                self.phase = Phase::Commands;
+                Some(logged_in())
             }
         }
     }
