@@ -100,7 +100,7 @@ fn send(child: &Child, signal: &str) {
 
 #[test]
 fn a_sigkill_of_killpoint_itself_leaves_no_process_behind() {
-    let stage = Stage::new("sigkill", "(setsid sh -c \"sleep 1000 & sleep 1000\" &); echo life > $BEGUN; sleep 1000");
+    let stage = Stage::new("sigkill", "(setsid sh -c \"sleep 1000 & echo life > $BEGUN; sleep 1000\" &); sleep 1000");
     let mut child = stage.start(&["run", "scenario.toml", "--out", "run"]);
     stage.wait_for_lives(1);
     assert!(support::alive_with(&stage.mark).len() >= 3, "the workflow runs");

@@ -29,7 +29,7 @@ fn every_variant_has_an_explanation_under_its_word_in_the_report() {
     assert_eq!(words_of_kind("cause"), words_of::<Cause>());
     assert_eq!(words_of_kind("notice"), words_of::<Notice>());
     assert_eq!(words_of_kind("verdict of a run"), words_of::<crate::model::report::RunVerdict>());
-    assert_eq!(words_of::<Cause>().len(), 13, "the schema was read");
+    assert_eq!(words_of::<Cause>().len(), 14, "the schema was read");
     let moments = crate::model::point::Moment::ALL.map(|moment| moment.word().to_owned());
     assert_eq!(words_of_kind("moment of a request"), BTreeSet::from(moments));
     let faults = crate::model::fault::WORDS.map(|word| word.split('(').next().unwrap_or(word).replace('-', "_"));
