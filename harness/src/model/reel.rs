@@ -94,6 +94,9 @@ pub struct StateRecord {
     pub judgements: Vec<Judgement>,
     /// For each effect that was asked for again in a later life: whether its key stayed the same.
     pub keys_stable: BTreeMap<String, bool>,
+    /// The state whose life told what becomes of this one: it has the same files, and another ledger that gave the same answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told_by: Option<String>,
     /// The recording of its first life after the crash, where the crashes of that one are tried as well.
     pub reel: Option<Box<Reel>>,
 }

@@ -141,6 +141,9 @@ pub struct DepthCounts {
     pub raw: u64,
     /// States told apart by what they mean that no smaller number of crashes, and no plainer order, had shown.
     pub distinct: u64,
+    /// States of these that were not resumed: the life of another one, with the same files, told what becomes of them.
+    #[serde(default)]
+    pub told: u64,
 }
 
 /// One order of threads that was recorded.

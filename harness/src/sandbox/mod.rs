@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 pub use self::error::SandboxError;
-pub use self::ledger::Picture;
+pub use self::ledger::{Picture, retell};
 pub use self::lens::Lens;
 pub use self::naming::{EffectRule, endpoint};
 pub use self::openapi::openapi;

@@ -1,5 +1,5 @@
 //! The class check: resumes all members of some classes of states that were taken as one and compares their verdicts. A difference is
-//! a bug of killpoint: two states were merged that are not one.
+//! a bug of killpoint: two states were merged that are not one, or one was told what becomes of another.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,11 +30,14 @@ pub async fn classes(lab: &Lab<'_>, explored: &Explored, count: usize, seed: u64
             let is_known = |other: &Candidate| bytes(&other.shot) == bytes(shot);
             if !class.iter().any(is_known) {
                 let (past, interleaving) = (reel.lives(shot), reel.interleaving);
-                class.push(Candidate { state: state.clone(), shot: shot.clone(), past, schedule, interleaving });
+                class.push(Candidate { state: state.clone(), shot: shot.clone(), past, schedule, interleaving, kin: None });
             }
         }
     }
-    let mut classes: Vec<(&str, Vec<Candidate>)> = members.into_iter().filter(|(_, class)| class.len() > 1).collect();
+    // A state that another one's life told is resumed itself.
+    let is_told = |state: &str| explored.states.get(state).is_some_and(|record| record.told_by.is_some());
+    let mut classes: Vec<(&str, Vec<Candidate>)> =
+        members.into_iter().filter(|(state, class)| class.len() > 1 || is_told(state)).collect();
     classes.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     let mut check = ClassCheck::default();
     for (state, class) in classes.into_iter().take(count) {

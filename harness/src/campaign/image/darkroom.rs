@@ -39,6 +39,9 @@ impl Darkroom {
     /// An image cannot be read.
     pub fn new(dedup: Dedup, store: &Arc<ImageStore>, clean: &[Reel]) -> Result<Self, CampaignError> {
         let mut reader = Reader::new(store.clone());
+        for shot in clean.iter().filter_map(|reel| reel.shots.last()).filter(|_| dedup == Dedup::Logical) {
+            shot.files.parse().and_then(|id| reader.learn(&id)).map_err(unreadable)?;
+        }
         let volatile = if dedup == Dedup::Logical && clean.len() > 1 {
             let ends = clean.iter().filter_map(|reel| reel.shots.last());
             let documents = ends.map(|shot| documents(&mut reader, shot)).collect::<Result<Vec<_>, _>>()?;
@@ -55,6 +58,19 @@ impl Darkroom {
     /// An image cannot be read.
     pub fn digests(&self, shots: &[Shot]) -> Result<Vec<String>, CampaignError> {
         shots.iter().enumerate().map(|(number, shot)| self.digest(number, shot)).collect()
+    }
+
+    /// What the folders of a shot mean, without its ledger; `None` where states are told apart by bytes.
+    ///
+    /// # Errors
+    /// An image cannot be read.
+    pub fn files(&self, shot: &Shot) -> Result<Option<String>, CampaignError> {
+        if self.dedup != Dedup::Logical {
+            return Ok(None);
+        }
+        let mut reader = self.reader.lock().unwrap_or_else(PoisonError::into_inner);
+        let read = shot.files.parse().and_then(|id| reader.read(&id));
+        read.map(|document| Some(digest(&document, &self.volatile).to_string())).map_err(unreadable)
     }
 
     fn digest(&self, number: usize, shot: &Shot) -> Result<String, CampaignError> {

@@ -1,4 +1,4 @@
-//! Exploration: every distinct state is resumed once and judged; with depth, the lives that resume are recorded and their states
+//! Exploration: every distinct state is resumed once and judged, or told by the life of another one; with depth, the lives that resume are recorded and their states
 //! are resumed in turn, until there is no new one.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -8,6 +8,7 @@ use tokio::task::JoinSet;
 
 use super::darkroom::Darkroom;
 use super::film::reel;
+use super::telling::{self, Teller};
 use crate::campaign::Desk;
 use crate::campaign::options::CampaignError;
 use crate::campaign::stage::{Restart, Stage};
@@ -50,6 +51,8 @@ pub struct Candidate {
     pub schedule: Schedule,
     /// The order of threads in its recording.
     pub interleaving: Interleaving,
+    /// Its recording and what its folders mean: within one recording these states differ in their ledgers alone.
+    pub kin: Option<(usize, String)>,
 }
 
 /// What exploring came to.
@@ -103,7 +106,8 @@ pub async fn explore(
                     && let Some(schedule) = reel.schedule(shot.point)
                 {
                     let (past, interleaving) = (reel.lives(shot), reel.interleaving);
-                    candidates.push(Candidate { state: state.clone(), shot: shot.clone(), past, schedule, interleaving });
+                    let kin = darkroom.files(shot)?.map(|files| (out.reels.len(), files));
+                    candidates.push(Candidate { state: state.clone(), shot: shot.clone(), past, schedule, interleaving, kin });
                 }
             }
             counts.points += points.len() as u64;
@@ -119,7 +123,10 @@ pub async fn explore(
             break;
         }
         (lab.desk.tell)(&Event::Planned { cell: lab.stage.index, trials: candidates.len() as u64 });
-        let records = resume_all(lab, candidates, depth < lab.depth, &mut past).await?;
+        let records = try_all(lab, candidates, depth < lab.depth, &mut past).await?;
+        if let Some(counts) = out.depths.last_mut() {
+            counts.told = records.iter().filter(|record| record.told_by.is_some()).count() as u64;
+        }
         out.is_interrupted |= records.iter().any(|record| record.end == TrialEnd::Interrupted);
         for record in records {
             level.extend(record.reel.as_deref().cloned());
@@ -132,46 +139,92 @@ pub async fn explore(
     Ok(out)
 }
 
-/// Resumes each candidate, several side by side; in the order of the candidates.
-async fn resume_all(
+/// Comes to know what becomes of each candidate; in their order. One of each kin is resumed, and the others are told by its life where that
+/// is sound; then the rest is resumed.
+async fn try_all(
     lab: &Lab<'_>,
     candidates: Vec<Candidate>,
     is_recorded: bool,
     past: &mut HashMap<String, StateRecord>,
 ) -> Result<Vec<StateRecord>, CampaignError> {
     let mut records: BTreeMap<usize, StateRecord> = BTreeMap::new();
-    let (mut running, mut next) = (JoinSet::new(), candidates.into_iter().enumerate());
+    let can_tell = !is_recorded && telling::is_sound_for(&lab.stage.scenario);
+    let (mut kins, mut first, mut others) = (HashSet::new(), Vec::new(), Vec::new());
+    for (number, candidate) in candidates.into_iter().enumerate() {
+        if let Some(record) = past.remove(&candidate.state) {
+            (lab.desk.tell)(&Event::StateTried { cell: lab.stage.index, state: Box::new(record.clone()) });
+            records.insert(number, record);
+        } else if candidate.kin.clone().is_none_or(|kin| !can_tell || kins.insert(kin)) {
+            first.push((number, candidate));
+        } else {
+            others.push((number, candidate));
+        }
+    }
+    let mut tellers = HashMap::new();
+    resume_all(lab, first, is_recorded, &mut records, &mut tellers).await?;
+    let mut rest = Vec::new();
+    for (number, candidate) in others {
+        let teller = candidate.kin.as_ref().and_then(|kin| tellers.get(kin));
+        let told = match teller {
+            Some(teller) if !lab.stage.abort.is_set() => telling::tell(lab, teller, &candidate)?,
+            _ => None,
+        };
+        match told {
+            Some((record, trial)) => {
+                keep(lab, &record, &trial)?;
+                records.insert(number, record);
+            }
+            None => rest.push((number, candidate)),
+        }
+    }
+    resume_all(lab, rest, is_recorded, &mut records, &mut HashMap::new()).await?;
+    Ok(records.into_values().collect())
+}
+
+/// Resumes each of these, several side by side. `tellers` are those of a kin that came to their end, each with its trial.
+async fn resume_all(
+    lab: &Lab<'_>,
+    candidates: Vec<(usize, Candidate)>,
+    is_recorded: bool,
+    records: &mut BTreeMap<usize, StateRecord>,
+    tellers: &mut HashMap<(usize, String), Teller>,
+) -> Result<(), CampaignError> {
+    let (mut running, mut next) = (JoinSet::new(), candidates.into_iter());
     loop {
         while running.len() < lab.desk.options.jobs && !lab.stage.abort.is_set() {
             let Some((number, candidate)) = next.next() else { break };
-            if let Some(record) = past.remove(&candidate.state) {
-                (lab.desk.tell)(&Event::StateTried { cell: lab.stage.index, state: Box::new(record.clone()) });
-                records.insert(number, record);
-                continue;
-            }
             let (stage, expectation, store) = (lab.stage.clone(), lab.expectation.clone(), lab.store.clone());
             running.spawn(async move {
                 let name = format!("c{}-s{}", stage.index, &candidate.state[..STATE_CHARS]);
                 let tried = resume(&stage, &expectation, &store, &candidate, &name, is_recorded).await;
-                tried.map(|(record, trial)| (number, record, trial))
+                tried.map(|(record, trial)| (number, candidate, record, trial))
             });
         }
         let Some(joined) = running.join_next().await else { break };
-        let (number, record, trial) =
+        let (number, candidate, record, trial) =
             joined.map_err(|error| CampaignError::Bug(format!("a resumed trial panicked: {error}")))??;
         if record.end != TrialEnd::Interrupted {
-            lab.desk.folder.write_state(lab.stage.index, &record.state, &trial).map_err(CampaignError::Store)?;
-            lab.desk.note(&Event::StateTried { cell: lab.stage.index, state: Box::new(record.clone()) })?;
+            keep(lab, &record, &trial)?;
         }
         records.insert(number, record);
+        if let Some(kin) = candidate.kin.clone() {
+            tellers.insert(kin, Teller { candidate, trial });
+        }
     }
     if let Some((number, candidate)) = next.next() {
         records.insert(number, interrupted(candidate));
     }
-    Ok(records.into_values().collect())
+    Ok(())
 }
 
-fn interrupted(candidate: Candidate) -> StateRecord {
+/// Writes down what became of a state.
+fn keep(lab: &Lab<'_>, record: &StateRecord, trial: &Trial) -> Result<(), CampaignError> {
+    lab.desk.folder.write_state(lab.stage.index, &record.state, trial).map_err(CampaignError::Store)?;
+    lab.desk.note(&Event::StateTried { cell: lab.stage.index, state: Box::new(record.clone()) })
+}
+
+/// A state of which nothing is known yet.
+pub fn interrupted(candidate: Candidate) -> StateRecord {
     StateRecord {
         state: candidate.state,
         depth: u32::try_from(candidate.past.len()).unwrap_or(u32::MAX),
@@ -182,6 +235,7 @@ fn interrupted(candidate: Candidate) -> StateRecord {
         cpu_us: 0,
         judgements: Vec::new(),
         keys_stable: BTreeMap::new(),
+        told_by: None,
         reel: None,
     }
 }

@@ -5,6 +5,7 @@
 //! * `film`: recordings.
 //! * `darkroom`: which states are one.
 //! * `explore`: resumes.
+//! * `telling`: what need not be resumed.
 //! * `tracks`: what that says of each point.
 //! * `check`: whether states that were taken as one really are.
 
@@ -13,6 +14,7 @@ mod darkroom;
 mod explore;
 pub mod film;
 pub mod fitness;
+mod telling;
 mod tracks;
 
 use std::collections::{BTreeSet, HashMap};

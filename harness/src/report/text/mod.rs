@@ -120,10 +120,12 @@ fn shown_clean(report: &Report) -> String {
         }
         Mode::Image => {
             let states = words::counted(report.states.distinct, "distinct state");
-            format!(
-                "Crashed at {} of {runs}, resumed from each of the {states}, and each time: {kept}.{but}",
-                reached_all(&report.points)
-            )
+            let told: u64 = report.cells.iter().flat_map(|cell| &cell.depths).map(|depth| depth.told).sum();
+            let resumed = match told {
+                0 => format!("resumed from each of the {states}"),
+                told => format!("{states}, {told} of them told by the life of another and each other one resumed"),
+            };
+            format!("Crashed at {} of {runs}, {resumed}, and each time: {kept}.{but}", reached_all(&report.points))
         }
     }
 }

@@ -43,7 +43,7 @@ fn looked(report: &Report) -> String {
         }
         Mode::Image => {
             "process death: the durable world was kept just before each system call that changes something outside the process tree, and \
-             at each moment of a request, as a SIGKILL there would leave it; the workflow was resumed from each distinct one"
+             at each moment of a request, as a SIGKILL there would leave it; the workflow was resumed from each distinct one (see images)"
                 .to_owned()
         }
     }

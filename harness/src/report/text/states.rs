@@ -38,9 +38,16 @@ fn told(cell: &Cell) -> Vec<(&'static str, String)> {
 }
 
 fn depth(counts: &DepthCounts) -> String {
-    let DepthCounts { depth, points, raw, distinct } = counts;
+    let DepthCounts { depth, points, raw, distinct, told } = counts;
     let crashes = if *depth == 1 { String::new() } else { format!("after {depth} crashes: ") };
-    format!("{crashes}{points} crash points, {raw} states by bytes, {distinct} by meaning, each resumed")
+    let resumed = match told {
+        0 => "each resumed".to_owned(),
+        told => format!(
+            "{} resumed; {told} differ from one of these in the ledger alone, which would have given that life the same answers",
+            distinct.saturating_sub(*told)
+        ),
+    };
+    format!("{crashes}{points} crash points, {raw} states by bytes, {distinct} by meaning, {resumed}")
 }
 
 fn order(counts: &OrderCounts) -> String {

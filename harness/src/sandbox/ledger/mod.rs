@@ -6,6 +6,7 @@
 mod execute;
 mod failure;
 mod picture;
+mod retell;
 mod rows;
 
 use std::collections::{BTreeMap, HashMap};
@@ -19,6 +20,7 @@ use tokio::sync::mpsc;
 use self::execute::Clock;
 pub(super) use self::execute::{Foreign, Reply};
 pub use self::picture::Picture;
+pub use self::retell::retell;
 use super::error::SandboxError;
 use super::profile::Rules;
 use super::request::Arrived;

@@ -44,6 +44,15 @@ impl Ledger {
 
 /// Executes what is pending in a copy that lives in memory.
 fn settle(bytes: &[u8], pending: &[(u64, Arc<Arrived>)], clock: Clock, rules: &Rules) -> Result<Vec<u8>, rusqlite::Error> {
+    let mut db = in_memory(bytes)?;
+    for (seq, arrived) in pending {
+        execute::execute(&mut db, *seq, arrived, clock, rules)?;
+    }
+    Ok(db.serialize(MAIN_DB)?.to_vec())
+}
+
+/// A copy of a database that lives in memory.
+pub(super) fn in_memory(bytes: &[u8]) -> Result<Connection, rusqlite::Error> {
     let mut bytes = bytes.to_vec();
     // A database in memory has no write-ahead log: bytes 18 and 19 of the header say which versions of the format read and write it
     // (sqlite.org/fileformat2.html, section 1.3), and 1 is the one without. The next one who opens the file sets its mode anew.
@@ -52,8 +61,5 @@ fn settle(bytes: &[u8], pending: &[(u64, Arc<Arrived>)], clock: Clock, rules: &R
     }
     let mut db = Connection::open_in_memory()?;
     db.deserialize_read_exact(MAIN_DB, bytes.as_slice(), bytes.len(), false)?;
-    for (seq, arrived) in pending {
-        execute::execute(&mut db, *seq, arrived, clock, rules)?;
-    }
-    Ok(db.serialize(MAIN_DB)?.to_vec())
+    Ok(db)
 }

@@ -40,6 +40,17 @@ pub fn is_shared(journal: &[u8]) -> bool {
     journal.len() > JOURNAL_MAGIC.len() && journal.ends_with(&JOURNAL_MAGIC)
 }
 
+/// Whether a file that stands beside a database is a journal that says nothing yet: it is empty, or its first bytes are not written, which
+/// SQLite does last (sqlite.org/lockingv3.html, section 4.1: a journal whose header is zeroes is no hot journal).
+pub fn is_cold(ending: &str, bytes: &[u8]) -> bool {
+    let is_size = |at: usize| {
+        let size = bytes.get(at..at + 4).map_or(0, |own| u32::from_be_bytes([own[0], own[1], own[2], own[3]]));
+        size.is_power_of_two() && (32..=65_536).contains(&size)
+    };
+    let has_sizes = || bytes.get(..12).is_some_and(|head| head.iter().all(|byte| *byte == 0)) && is_size(20) && is_size(24);
+    (ending == "-wal" || ending == "-journal") && bytes.is_empty() || ending == "-journal" && has_sizes()
+}
+
 /// Whether a log or journal was written by SQLite. Others use such names too, and what they keep must not be lost.
 pub fn is_of_sqlite(ending: &str, bytes: &[u8]) -> bool {
     match ending {

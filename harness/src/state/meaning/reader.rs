@@ -20,6 +20,8 @@ pub struct Reader {
     known: HashMap<String, Arc<Content>>,
     /// Bytes of the files that are known.
     known_bytes: u64,
+    /// Files, by root and path, that are databases in images of the same workflow.
+    databases: HashSet<(String, String)>,
 }
 
 /// What is in a file.
@@ -34,7 +36,21 @@ impl Reader {
     /// A reader of a store.
     #[must_use]
     pub fn new(store: Arc<ImageStore>) -> Self {
-        Self { store, known: HashMap::new(), known_bytes: 0 }
+        Self { store, known: HashMap::new(), known_bytes: 0, databases: HashSet::new() }
+    }
+
+    /// Learns from an image which files of the workflow are databases: what stands beside an empty one of these is SQLite's.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn learn(&mut self, id: &ImageId) -> Result<(), ImageError> {
+        for entry in self.store.manifest(id)?.entries {
+            let Kind::File { len, parts } = &entry.kind else { continue };
+            if *len <= MEANING_MAX_BYTES && *len > 0 && self.whole(*len, parts)?.starts_with(MAGIC) {
+                self.databases.insert((entry.root, entry.path));
+            }
+        }
+        Ok(())
     }
 
     /// What an image means.
@@ -117,7 +133,7 @@ impl Reader {
             return Ok(Content { document, is_family: false });
         }
         let bytes = self.whole(*len, parts)?;
-        if self.is_database(&bytes, beside)?
+        if self.is_database(entry, &bytes, beside)?
             && let Some(document) = self.database(place, &bytes, beside)?
         {
             return Ok(Content { document, is_family: true });
@@ -128,15 +144,21 @@ impl Reader {
         Ok(Content { document, is_family: false })
     }
 
-    /// Whether a file is a database: it says so, or it has no first page yet and a log or journal of SQLite stands beside it.
-    fn is_database(&self, bytes: &[u8], beside: &[(&str, &Entry)]) -> Result<bool, ImageError> {
+    /// Whether a file is a database: it says so, or it has no first page yet and a log or journal of SQLite stands beside it. One that is known
+    /// to become a database may have a journal beside it that says nothing yet.
+    fn is_database(&self, main: &Entry, bytes: &[u8], beside: &[(&str, &Entry)]) -> Result<bool, ImageError> {
         if bytes.starts_with(MAGIC) {
             return Ok(true);
         }
+        let becomes = bytes.is_empty() && self.databases.contains(&(main.root.clone(), main.path.clone()));
         let mut is_begun = false;
         for (ending, file) in beside.iter().filter(|(ending, _)| family::is_read(ending)) {
             let Kind::File { len, parts } = &file.kind else { return Ok(false) };
-            if *len > MEANING_MAX_BYTES || !family::is_of_sqlite(ending, &self.whole(*len, parts)?) {
+            if *len > MEANING_MAX_BYTES {
+                return Ok(false);
+            }
+            let own = self.whole(*len, parts)?;
+            if !(family::is_of_sqlite(ending, &own) || becomes && family::is_cold(ending, &own)) {
                 return Ok(false);
             }
             is_begun = true;

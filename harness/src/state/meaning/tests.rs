@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use rusqlite::Connection;
 
 use super::*;
-use crate::state::image::{Camera, ImageStore, Root};
+use crate::state::image::{Camera, ImageId, ImageStore, Root};
 
 /// A store, and folders of which documents are made.
 struct Bench {
@@ -31,10 +31,13 @@ impl Bench {
         path
     }
 
-    fn document(&self, name: &str) -> Document {
+    fn image(&self, name: &str) -> ImageId {
         let root = Root { name: "state".to_owned(), path: self.folder(name), skip: Vec::new() };
-        let id = Camera::new(self.store.clone(), vec![root]).shoot().unwrap();
-        Reader::new(self.store.clone()).read(&id).unwrap()
+        Camera::new(self.store.clone(), vec![root]).shoot().unwrap()
+    }
+
+    fn document(&self, name: &str) -> Document {
+        Reader::new(self.store.clone()).read(&self.image(name)).unwrap()
     }
 
     fn of(&self, name: &str, file: &str, content: impl AsRef<[u8]>) -> Document {

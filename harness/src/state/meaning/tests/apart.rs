@@ -61,6 +61,46 @@ fn a_first_transaction_that_did_not_come_to_its_end_is_no_state_of_its_own() {
 }
 
 #[test]
+fn a_journal_that_says_nothing_yet_is_nothing_beside_a_file_that_becomes_a_database_and_counts_beside_any_other() {
+    let bench = Bench::new();
+    let cold = |name: &str, file: &str, journal: Option<&[u8]>| {
+        let folder = bench.folder(name);
+        fs::write(folder.join(file), "").unwrap();
+        if let Some(journal) = journal {
+            fs::write(folder.join(format!("{file}-journal")), journal).unwrap();
+        }
+        bench.image(name)
+    };
+    // As SQLite writes it before it is synced: twelve zeroes, a nonce, no pages, sectors of 512 bytes, pages of 4096.
+    let mut unsynced = vec![0; 512];
+    unsynced[12..16].copy_from_slice(&[1, 2, 3, 4]);
+    unsynced[20..28].copy_from_slice(&[0, 0, 2, 0, 0, 0, 0x10, 0]);
+    let later = bench.folder("later");
+    Connection::open(later.join("app.db")).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+    let mut reader = Reader::new(bench.store.clone());
+    reader.learn(&bench.image("later")).unwrap();
+    let mut meaning = |name: &str, file: &str, journal| plain(&reader.read(&cold(name, file, journal)).unwrap());
+    let alone = meaning("a", "app.db", None);
+    assert_eq!(alone, meaning("b", "app.db", Some(b"")));
+    assert_eq!(alone, meaning("c", "app.db", Some(&unsynced)));
+    assert_ne!(alone, meaning("d", "app.db", Some(b"a note of somebody else")));
+    let other = meaning("e", "list", None);
+    assert_ne!(other, meaning("f", "list", Some(b"")));
+    assert_ne!(other, meaning("g", "list", Some(&unsynced)));
+}
+
+#[test]
+fn the_journal_that_sqlite_has_begun_and_not_synced_is_known_by_its_head() {
+    let bench = Bench::new();
+    let path = bench.folder("real").join("app.db");
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1); BEGIN; UPDATE t SET a = 2;").unwrap();
+    let journal = fs::read(bench.folder("real").join("app.db-journal")).unwrap();
+    assert!(journal.len() > 28 && super::super::family::is_cold("-journal", &journal));
+    assert!(!super::super::family::is_cold("-wal", &journal) && !super::super::family::is_cold("-journal", &journal[4..]));
+}
+
+#[test]
 fn a_folder_with_the_name_of_a_log_counts() {
     let bench = Bench::new();
     for name in ["one", "other"] {
