@@ -1,6 +1,8 @@
 //! `killpoint audit` from the front door: each kind of key is told from observation, each gap names what mends it, and the exit code says
 //! whether there is one.
 
+mod servers;
+
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -60,6 +60,7 @@ Examples:
   killpoint audit refund.toml
   killpoint audit refund.toml --matrix durability=sync --slow-ack 6s     for a time-out of 5 s
   killpoint audit refund.toml --format markdown > audit.md
+  killpoint audit agent.toml --mcp-server '{venv}/bin/python server.py'
   killpoint audit -- python3 refund.py
 
 Exit codes: 0 no gap, 1 gaps, 2 usage, 3 baseline broken, 4 inconclusive, 5 this machine cannot, 70 bug in killpoint.";

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fault::Fault;
 use super::schedule::Schedule;
+use super::tool::ToolServer;
 use super::verdict::Verdict;
 
 /// The name and version of the form.
@@ -23,6 +24,9 @@ pub struct Audit {
     pub scenario: String,
     /// One for each cell of the matrix that was looked at.
     pub cells: Vec<AuditedCell>,
+    /// MCP servers that were asked for their tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<ToolServer>,
 }
 
 /// What one cell of the matrix showed.
@@ -374,15 +378,17 @@ impl Fix {
 }
 
 impl Audit {
-    /// All gaps.
+    /// All gaps; a tool that changes something and takes no key is one.
     #[must_use]
     pub fn gaps(&self) -> usize {
-        self.cells.iter().flat_map(|cell| &cell.writes).map(|write| write.gaps.len()).sum()
+        let unkeyed = self.servers.iter().flat_map(|server| &server.tools).filter(|tool| tool.is_unkeyed()).count();
+        self.cells.iter().flat_map(|cell| &cell.writes).map(|write| write.gaps.len()).sum::<usize>() + unkeyed
     }
 
     /// Whether something that was to be tried did not come to happen, so that its absence proves nothing.
     #[must_use]
     pub fn is_partial(&self) -> bool {
-        self.cells.iter().any(|cell| cell.writes.is_empty() || cell.probes.iter().any(|probe| !probe.reached))
+        self.servers.iter().any(|server| server.trouble.is_some())
+            || self.cells.iter().any(|cell| cell.writes.is_empty() || cell.probes.iter().any(|probe| !probe.reached))
     }
 }

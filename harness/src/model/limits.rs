@@ -115,6 +115,8 @@ pub const FAILS_MAX: usize = 20;
 pub const HELD_REQUESTS_MAX: usize = 1_000;
 /// Recipients of one mail (RFC 5321, section 4.5.3.1.8, asks for 100 at least).
 pub const MAIL_RECIPIENTS_MAX: usize = 1_000;
+/// How long an MCP server may take to say which tools it has, in milliseconds.
+pub const TOOLS_ANSWER_MAX_MS: u64 = 60_000;
 /// Trials that run side by side.
 pub const JOBS_MAX: usize = 256;
 /// Trials a sample may ask for.

@@ -18,6 +18,17 @@ pub struct Tool {
     pub idempotent_hint: Option<bool>,
 }
 
+/// An MCP server that was asked for its tools.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct ToolServer {
+    /// The command that starts it, as it was given.
+    pub command: String,
+    /// Its tools.
+    pub tools: Vec<Tool>,
+    /// Why it could not be asked, where that is so.
+    pub trouble: Option<String>,
+}
+
 /// Names of arguments that take a key, without case and separators. `idempotency` is one wherever it stands in a name.
 const KEYS: [&str; 4] = ["dedupkey", "deduplicationkey", "requestkey", "clienttoken"];
 

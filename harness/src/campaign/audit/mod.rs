@@ -1,6 +1,7 @@
 //! An audit of retries from observation: clean runs, then one trial for each write and failure, and what all of them show together.
 
 mod probes;
+mod servers;
 mod tools;
 mod writes;
 
@@ -33,6 +34,8 @@ pub struct AuditOptions {
     /// How much later the answer comes that is to be too late, in milliseconds; by default half of what a life may take, and
     /// [`SLOW_ACK_DEFAULT_MS`] at most.
     pub slow_ack_ms: Option<u64>,
+    /// Commands that start MCP servers, whose tools are looked at.
+    pub mcp_servers: Vec<String>,
 }
 
 /// How often a trial is made again when the machine got in the way.
@@ -69,8 +72,14 @@ pub async fn audit(scenario: &Scenario, options: &AuditOptions, tell: Tell, abor
             return Err(CampaignError::Interrupted);
         }
     }
+    let mut asked = Vec::new();
+    if let Some(stage) = stages.first() {
+        for command in &options.mcp_servers {
+            asked.push(servers::ask(command, stage).await);
+        }
+    }
     let killpoint_version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Audit { schema: SCHEMA.to_owned(), killpoint_version, scenario: scenario.name, cells })
+    Ok(Audit { schema: SCHEMA.to_owned(), killpoint_version, scenario: scenario.name, cells, servers: asked })
 }
 
 async fn cell(stage: &Stage, options: &AuditOptions, tell: &Tell) -> Result<AuditedCell, CampaignError> {

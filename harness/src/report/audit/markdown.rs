@@ -17,6 +17,18 @@ pub fn markdown(audit: &Audit) -> String {
         }
         one(&mut out, cell);
     }
+    for server in &audit.servers {
+        let _ = write!(out, "\n## MCP server {}\n\n", code(&server.command));
+        if let Some(trouble) = &server.trouble {
+            let _ = writeln!(out, "Not known: {}", safe(trouble));
+            continue;
+        }
+        out.push_str("| tool | what its schema says |\n|---|---|\n");
+        for tool in &server.tools {
+            let mark = if tool.is_unkeyed() { "**gap**: " } else { "" };
+            let _ = writeln!(out, "| {} | {mark}{} |", safe(&tool.name), safe(&phrases::tool(tool)));
+        }
+    }
     out
 }
 

@@ -3,6 +3,7 @@
 use super::super::words;
 use crate::model::audit::{Audit, Boundary, GapKind, KeyFacts, Mark, Pair, Presence, Reading, RetryFacts, Write};
 use crate::model::fault::Fault;
+use crate::model::tool::Tool;
 
 /// The verdict, as one word or two.
 pub(super) fn verdict(audit: &Audit) -> &'static str {
@@ -29,6 +30,20 @@ pub(super) fn scope(audit: &Audit) -> String {
         words::counted(writes as u64, "write"),
         words::counted(audit.gaps() as u64, "gap"),
     )
+}
+
+/// What a tool's schema says, in words.
+pub(super) fn tool(tool: &Tool) -> String {
+    let own = match (&tool.key, tool.has_side_effect()) {
+        (Some(key), _) if tool.key_is_required => format!("takes a key, `{key}`, and must have it"),
+        (Some(key), _) => format!("takes a key, `{key}`, which may be left out"),
+        (None, false) => "only reads, its server says".to_owned(),
+        (None, true) => "changes something and takes no key: a call that is repeated is a second one".to_owned(),
+    };
+    // What a server says of itself is no guard.
+    let hint =
+        if tool.is_unkeyed() && tool.idempotent_hint == Some(true) { "; its server says that repeating is harmless" } else { "" };
+    format!("{own}{hint}")
 }
 
 pub(super) fn presence(key: &KeyFacts) -> &'static str {

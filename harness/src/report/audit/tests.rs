@@ -7,6 +7,7 @@ use crate::model::audit::{
     Write,
 };
 use crate::model::fault::{Fault, WireFault};
+use crate::model::tool::{Tool, ToolServer};
 use crate::model::verdict::Verdict;
 
 fn timed() -> Write {
@@ -83,6 +84,7 @@ fn audit() -> Audit {
             probes: vec![probe("charge#1:executed kill", true), probe("charge#1:executed slow-ack(90s)", false)],
             writes: vec![timed(), mail],
         }],
+        servers: vec![],
     }
 }
 
@@ -107,6 +109,30 @@ fn the_markdown_keeps_its_tables_whole() {
     let bars = |row: &str| row.replace("\\|", "").matches('|').count();
     assert!(rows[..4].iter().all(|row| bars(row) == 8) && rows[4..].iter().all(|row| bars(row) == 5), "{markdown}");
     insta::assert_snapshot!("audit_markdown", markdown);
+}
+
+#[test]
+fn a_tool_that_takes_no_key_is_a_gap_and_a_server_that_says_nothing_is_no_pass() {
+    let tool = |name: &str, key: Option<&str>, reads: Option<bool>| Tool {
+        name: name.to_owned(),
+        key: key.map(str::to_owned),
+        key_is_required: false,
+        read_only_hint: reads,
+        idempotent_hint: Some(true),
+    };
+    let mut audit = audit();
+    audit.cells.clear();
+    let tools =
+        vec![tool("pay|\u{1b}[2J", None, None), tool("refund", Some("idempotency_key"), None), tool("list", None, Some(true))];
+    audit.servers = vec![ToolServer { command: "python3 server.py".to_owned(), tools, trouble: None }];
+    assert_eq!(audit.gaps(), 1);
+    let text = text(&audit, Style { colour: false, width: 100 });
+    assert!(text.starts_with("GAPS") && !text.contains('\u{1b}'), "{text}");
+    insta::assert_snapshot!("audit_tools_text", text);
+    insta::assert_snapshot!("audit_tools_markdown", markdown(&audit));
+    let silent = ToolServer { command: "true".to_owned(), tools: vec![], trouble: Some("it does not begin".to_owned()) };
+    audit.servers = vec![silent];
+    assert!(super::text(&audit, Style { colour: false, width: 100 }).starts_with("INCONCLUSIVE"));
 }
 
 #[test]

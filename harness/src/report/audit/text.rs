@@ -4,7 +4,8 @@ use super::super::text::Style;
 use super::super::text::page::{Page, Role, Span, washed};
 use super::super::words;
 use super::phrases;
-use crate::model::audit::{Audit, AuditedCell, Mark, Write};
+use crate::model::audit::{Audit, AuditedCell, Fix, Mark, Write};
+use crate::model::tool::{Tool, ToolServer};
 
 /// The columns that are made use of.
 const WIDTH_COLUMNS: std::ops::RangeInclusive<usize> = 80..=100;
@@ -32,6 +33,10 @@ pub fn audit_text(audit: &Audit, style: Style) -> String {
         }
         one(&mut page, cell);
     }
+    for server in &audit.servers {
+        page.blank();
+        tools(&mut page, server);
+    }
     page.blank();
     page.wrapped(
         "",
@@ -58,6 +63,24 @@ fn one(page: &mut Page, cell: &AuditedCell) {
     for probe in cell.probes.iter().filter(|probe| !probe.reached) {
         let reason = probe.reason.as_deref().unwrap_or_default();
         page.wrapped("  ", "    ", &[Span(Role::Doubt, "? ".to_owned()), format!("{}: {reason}", probe.schedule).into()]);
+    }
+}
+
+/// The tools of a server, those that cannot be called safely twice marked.
+fn tools(page: &mut Page, server: &ToolServer) {
+    page.line(&["MCP server ".into(), Span(Role::Strong, server.command.clone())]);
+    if let Some(trouble) = &server.trouble {
+        page.wrapped("  ", "    ", &[Span(Role::Doubt, "? not known: ".to_owned()), trouble.as_str().into()]);
+        return;
+    }
+    let wide = server.tools.iter().map(|tool| tool.name.chars().count()).max().unwrap_or(0).min(COLUMNS_MAX[0]);
+    for tool in &server.tools {
+        let (role, sign) = if tool.is_unkeyed() { (Role::Bad, "x") } else { (Role::Good, ".") };
+        let name = format!(" {:wide$}  ", cut(&washed(&tool.name), wide));
+        page.wrapped("  ", &" ".repeat(wide + 6), &[Span(role, sign.to_owned()), name.into(), phrases::tool(tool).into()]);
+    }
+    if server.tools.iter().any(Tool::is_unkeyed) {
+        page.wrapped("  ", "    ", &[Span(Role::Faint, "- ".to_owned()), Fix::KeyArgument.words().into()]);
     }
 }
 
