@@ -160,6 +160,31 @@ fn a_value_that_every_run_shares_is_told_from_others() {
 }
 
 #[test]
+fn a_volatile_value_is_one_in_a_file_that_has_not_got_its_name_yet() {
+    let bench = Bench::new();
+    let made = |id: &str, at: u64| format!("{{\"id\": \"ch_000001{id}\", \"created\": {at}}}");
+    let (one, two) = (made("k3v9x2m4q1", 1_796_127_119), made("z7p0b5w8c6", 1_796_127_120));
+    let runs = [bench.of("one", "done", &one), bench.of("two", "done", &two)];
+    let volatile = Volatile::learn(&runs);
+    let of = |name: &str, text: &str| digest(&bench.of(name, "done.tmp", text), &volatile);
+    let whole = of("whole1", &one);
+    assert_eq!(of("whole2", &two), whole);
+    assert_ne!(whole, digest(&runs[0], &volatile), "the name counts");
+    // Torn in its last byte, it is no JSON any more, and its numbers are digits of a text.
+    assert_eq!(of("torn1", one.trim_end_matches('}')), of("torn2", two.trim_end_matches('}')));
+    assert_ne!(of("torn3", one.trim_end_matches('}')), whole);
+    assert_ne!(of("other", &made("k3v9x2m4q1", 12)), whole, "what no run had there is not renamed");
+    // Which of two values is meant still counts, and so does another value of that shape.
+    let both = |first: &str, second: &str| {
+        let folder = bench.folder(&format!("both-{}-{}", first.len(), blake3::hash(format!("{first}{second}").as_bytes())));
+        fs::write(folder.join("a.tmp"), first).unwrap();
+        bench.of(folder.file_name().unwrap().to_str().unwrap(), "b.tmp", second)
+    };
+    assert_ne!(digest(&both(&one, &one), &volatile), digest(&both(&one, &two), &volatile));
+    assert_ne!(of("foreign", &made("m2n4d6f8h0", 1_796_127_119)), whole);
+}
+
+#[test]
 fn a_number_is_volatile_only_where_it_is_a_time_that_runs_do_not_share() {
     let bench = Bench::new();
     let text = |at: u64, count: u64| format!("{{\"at\": {at}, \"count\": {count}}}");

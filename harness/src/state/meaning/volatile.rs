@@ -26,6 +26,9 @@ pub struct Volatile {
     texts: HashMap<String, BTreeSet<Shape>>,
     /// Where numbers differ between runs, all of them times.
     numbers: HashSet<String>,
+    /// What the runs had there, numbers by their digits. It stays volatile at another place, such as a file that is not there any more at
+    /// the end of a run because it was given its name at last.
+    values: HashSet<Vec<u8>>,
 }
 
 impl Volatile {
@@ -48,6 +51,7 @@ impl Volatile {
                 for (place, shape) in places {
                     volatile.texts.entry(place.clone()).or_default().insert(*shape);
                 }
+                volatile.values.insert(text.clone());
             }
         }
         let places: BTreeSet<&String> = seen.iter().flat_map(|seen| seen.numbers.keys()).collect();
@@ -57,18 +61,26 @@ impl Volatile {
             let are_times = seen.iter().flat_map(of).all(|bits| is_epoch(f64::from_bits(bits)));
             if differs && are_times {
                 volatile.numbers.insert(place.clone());
+                let values = seen.iter().flat_map(of).map(|bits| digits(f64::from_bits(bits)));
+                volatile.values.extend(values);
             }
         }
         volatile
     }
 
     fn is_text(&self, place: &str, shape: Shape, text: &[u8]) -> bool {
-        self.texts.get(place).is_some_and(|shapes| shapes.contains(&shape)) && !self.shared.contains(text)
+        let is_learned = self.texts.get(place).is_some_and(|shapes| shapes.contains(&shape)) || self.values.contains(text);
+        is_learned && !self.shared.contains(text)
     }
 
     fn is_number(&self, place: &str, number: f64) -> bool {
-        is_epoch(number) && self.numbers.contains(place)
+        is_epoch(number) && (self.numbers.contains(place) || self.values.contains(&digits(number)))
     }
+}
+
+/// A number as a text has it.
+fn digits(number: f64) -> Vec<u8> {
+    number.to_string().into_bytes()
 }
 
 /// What one run has.
