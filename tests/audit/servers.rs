@@ -1,6 +1,7 @@
 //! `killpoint audit --mcp-server`: the tools of a real MCP server, on the official SDK for Python, and servers that are none.
 
-use std::process::Command;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -33,12 +34,24 @@ def pause(subscription: str, idempotency_key: str | None = None) -> str:
 def balance() -> int:
     return 0
 
-server.run("stdio")
+"#;
+
+const STDIO: &str = "server.run(\"stdio\")\n";
+
+/// It listens before it says where.
+const HTTP: &str = r#"
+import socket
+import uvicorn
+
+listener = socket.create_server(("127.0.0.1", 0))
+print(listener.getsockname()[1], flush=True)
+config = uvicorn.Config(server.streamable_http_app(), log_level="error")
+uvicorn.Server(config).run(sockets=[listener])
 "#;
 
 fn audit(command: &str) -> (Option<i32>, Value, tempfile::TempDir) {
     let folder = scenario("charge_with_key", "\"inv_1:2900\"", true);
-    std::fs::write(folder.path().join("server.py"), SERVER).expect("it can be written");
+    std::fs::write(folder.path().join("server.py"), format!("{SERVER}{STDIO}")).expect("it can be written");
     let mut audit = Command::new(support::killpoint());
     audit.args(["audit", "scenario.toml", "--format", "json", "--slow-ack", "200ms", "--mcp-server", command]);
     let output = audit.current_dir(folder.path()).output().expect("killpoint runs");
@@ -47,11 +60,8 @@ fn audit(command: &str) -> (Option<i32>, Value, tempfile::TempDir) {
     (output.status.code(), audit, folder)
 }
 
-#[test]
-fn the_tools_of_a_real_server_are_told_by_what_their_schemas_say_of_a_key() {
-    let python = python::programs("targets/mcp_agent/requirements.txt").join("python");
-    let (code, audit, folder) = audit(&format!("{} server.py", python.display()));
-    assert_eq!(code, Some(1), "{audit:#}");
+/// Whether the four tools are told as they are.
+fn assert_told(audit: &Value) {
     let server = &audit["servers"][0];
     let told = |name: &str| {
         let tools = server["tools"].as_array().expect("a list");
@@ -63,7 +73,55 @@ fn the_tools_of_a_real_server_are_told_by_what_their_schemas_say_of_a_key() {
     assert_eq!(told("refund"), (key(), true, false));
     assert_eq!(told("pause"), (key(), false, false));
     assert_eq!(told("balance"), (None, false, true));
+}
+
+#[test]
+fn the_tools_of_a_real_server_are_told_by_what_their_schemas_say_of_a_key() {
+    let python = python::programs("targets/mcp_agent/requirements.txt").join("python");
+    let (code, audit, folder) = audit(&format!("{} server.py", python.display()));
+    assert_eq!(code, Some(1), "{audit:#}");
+    assert_told(&audit);
     assert!(!folder.path().join("called").exists(), "no tool is called");
+}
+
+#[test]
+fn a_server_is_asked_where_it_listens_too() {
+    let python = python::programs("targets/mcp_agent/requirements.txt").join("python");
+    let folder = tempfile::tempdir().expect("there is room for temporary files");
+    let file = folder.path().join("server.py");
+    std::fs::write(&file, format!("{SERVER}{HTTP}")).expect("it can be written");
+    let mut start = Command::new(python);
+    start.arg(&file).current_dir(folder.path()).env("BILLING_URL", "http://127.0.0.1:9").stdout(Stdio::piped());
+    let mut server = Ended(start.spawn().expect("python runs"));
+    let mut port = String::new();
+    BufReader::new(server.0.stdout.take().expect("a pipe")).read_line(&mut port).expect("it can be read");
+    let (code, audit, _folder) = audit(&format!("http://127.0.0.1:{}/mcp", port.trim()));
+    assert_eq!(code, Some(1), "{audit:#}");
+    assert_told(&audit);
+    assert!(!folder.path().join("called").exists(), "no tool is called");
+}
+
+#[test]
+fn an_address_where_nobody_speaks_mcp_is_not_known() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = silent.local_addr().expect("it is bound");
+    drop(silent);
+    for (url, expected) in [(format!("http://{address}/mcp"), "MCP server"), ("https://shop.example/mcp".to_owned(), "TLS")] {
+        let (code, audit, _folder) = audit(&url);
+        assert!(code != Some(0), "{audit:#}");
+        assert!(audit["servers"][0]["trouble"].as_str().is_some_and(|told| told.contains(expected)), "{url}: {audit:#}");
+    }
+}
+
+/// A child that is ended with this value.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // One that has ended by itself need not be.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 #[test]

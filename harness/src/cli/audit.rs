@@ -31,9 +31,9 @@ pub struct AuditArgs {
     /// How much later the slow answer comes; more than your client's time-out. By default half of what a life may take, 90s at most
     #[arg(long, value_name = "TIME", value_parser = slow_ack, help_heading = "Audit")]
     slow_ack: Option<u64>,
-    /// An MCP server of yours whose tools are looked at as well: the command that starts it over stdio, in the workflow's folder. Of each tool
-    /// it is told whether it changes something and takes a key. May be given several times
-    #[arg(long, value_name = "COMMAND", help_heading = "Audit")]
+    /// An MCP server of yours whose tools are looked at as well: the command that starts it over stdio, in the workflow's folder, or the
+    /// http:// address where it listens. Of each tool it is told whether it changes something and takes a key. May be given several times
+    #[arg(long, value_name = "COMMAND|URL", help_heading = "Audit")]
     mcp_server: Vec<String>,
     /// Trials side by side; by default as many as there are CPUs
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=JOBS_MAX as i64), help_heading = "Audit")]

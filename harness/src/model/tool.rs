@@ -21,7 +21,7 @@ pub struct Tool {
 /// An MCP server that was asked for its tools.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ToolServer {
-    /// The command that starts it, as it was given.
+    /// The command that starts it, or its address, as it was given.
     pub command: String,
     /// Its tools.
     pub tools: Vec<Tool>,

@@ -63,9 +63,28 @@ fn digest(promise: &Promise, mask: &Mask, request: &Request) -> String {
             continue;
         }
         let name = place.trim_start_matches('/').replace('/', ".");
-        parts.push(if name.is_empty() { value } else { format!("{name}={value}") });
+        parts.push((rank(&name), if name.is_empty() { value } else { format!("{name}={value}") }));
     }
-    if parts.is_empty() { promise.endpoint.to_string() } else { shorten(&parts.join(" ")) }
+    let line = |parts: &[(u8, String)]| parts.iter().map(|(_, part)| part.as_str()).collect::<Vec<_>>().join(" ");
+    let whole = line(&parts);
+    if parts.is_empty() || whole.chars().count() <= INTENT_MAX_CHARS {
+        return if parts.is_empty() { promise.endpoint.to_string() } else { shorten(&whole) };
+    }
+    // Not all of it is shown: first what people know a thing by.
+    parts.sort_by_key(|(rank, _)| *rank);
+    shorten(&line(&parts))
+}
+
+/// How well a field of that name tells what is asked for, the best first.
+fn rank(name: &str) -> u8 {
+    let mut names = name.split('.').rev().skip_while(|name| name.bytes().all(|byte| byte.is_ascii_digit()));
+    let last = names.next().unwrap_or_default();
+    match last {
+        "subject" | "template" | "invoice" | "order" | "reference" => 0,
+        _ if name.starts_with("metadata.") || last == "id" || last.ends_with("_id") => 0,
+        "to" | "customer" | "recipient" => 1,
+        _ => 2,
+    }
 }
 
 fn places(path: &str, body: &Value) -> Vec<Place> {

@@ -34,7 +34,7 @@ pub struct AuditOptions {
     /// How much later the answer comes that is to be too late, in milliseconds; by default half of what a life may take, and
     /// [`SLOW_ACK_DEFAULT_MS`] at most.
     pub slow_ack_ms: Option<u64>,
-    /// Commands that start MCP servers, whose tools are looked at.
+    /// Commands that start MCP servers, or addresses where they listen, whose tools are looked at.
     pub mcp_servers: Vec<String>,
 }
 

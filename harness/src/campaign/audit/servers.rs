@@ -1,12 +1,13 @@
-//! MCP servers of others, asked which tools they have: each is started as its client would start it, asked over stdio by the official SDK,
-//! and ended. No tool is called.
+//! MCP servers of others, asked by the official SDK which tools they have: over stdio, each started as its client would start it and ended
+//! afterwards, or over streamable HTTP, where it listens. No tool is called.
 
 use std::process::Stdio;
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use rmcp::ServiceExt;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
+use rmcp::{RoleClient, ServiceExt};
 use tokio::process::{Child, Command};
 
 use crate::campaign::stage::Stage;
@@ -17,10 +18,17 @@ use crate::scenario::Placeholders;
 /// What a server is told of addresses: nobody listens there (port 9 is the one that discards), so that it cannot do anything.
 const NOWHERE: &str = "http://127.0.0.1:9";
 
-/// Asks the server that a shell's command starts, in the workflow's folder and with its environment. `{venv}`, `{cache}`, `{dir}` and
-/// `{matrix.NAME}` stand for what they stand for in the scenario.
+/// Asks the server at an address that begins with `http://`, or the one that a shell's command starts, in the workflow's folder and with
+/// its environment. `{venv}`, `{cache}`, `{dir}` and `{matrix.NAME}` stand for what they stand for in the scenario.
 pub async fn ask(command: &str, stage: &Stage) -> ToolServer {
-    let asked = tokio::time::timeout(Duration::from_millis(TOOLS_ANSWER_MAX_MS), tools(command, stage)).await;
+    let tools = async {
+        match command.split_once("://") {
+            Some(("http", _)) => listening(command).await,
+            Some(("https", _)) => Err("it is asked without TLS only; hint: run it where it listens on http://".to_owned()),
+            _ => started(command, stage).await,
+        }
+    };
+    let asked = tokio::time::timeout(Duration::from_millis(TOOLS_ANSWER_MAX_MS), tools).await;
     let late = || Err(format!("it did not say within {} s which tools it has", TOOLS_ANSWER_MAX_MS / 1_000));
     let (tools, trouble) = match asked.unwrap_or_else(|_| late()) {
         Ok(tools) => (tools, None),
@@ -41,7 +49,7 @@ impl Drop for Running {
     }
 }
 
-async fn tools(command: &str, stage: &Stage) -> Result<Vec<Tool>, String> {
+async fn started(command: &str, stage: &Stage) -> Result<Vec<Tool>, String> {
     let scratch = tempfile::tempdir().map_err(|error| format!("no folder for it can be made: {error}"))?;
     let places = places(stage, scratch.path());
     let role = stage.scenario.workflow();
@@ -56,7 +64,20 @@ async fn tools(command: &str, stage: &Stage) -> Result<Vec<Tool>, String> {
     let (Some(stdout), Some(stdin)) = (running.0.stdout.take(), running.0.stdin.take()) else {
         return Err("it has no stdin and stdout".to_owned());
     };
-    let client = ().serve((stdout, stdin)).await.map_err(|error| format!("it does not begin as an MCP server does: {error}"))?;
+    tools((stdout, stdin)).await
+}
+
+async fn listening(url: &str) -> Result<Vec<Tool>, String> {
+    tools(StreamableHttpClientTransport::from_uri(url)).await
+}
+
+/// What a server says that it has, and leave of it.
+async fn tools<T, E, A>(transport: T) -> Result<Vec<Tool>, String>
+where
+    T: IntoTransport<RoleClient, E, A>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let client = ().serve(transport).await.map_err(|error| format!("it does not begin as an MCP server does: {error}"))?;
     let listed = client.list_all_tools().await.map_err(|error| format!("it does not say which tools it has: {error}"))?;
     // It is ended in any case.
     let _ = client.cancel().await;

@@ -162,4 +162,6 @@ fn long_intents_are_cut_and_stay_apart() {
     let judgements = judge_baseline(&expectation, &uninjured([noted("1"), noted("2")]));
     assert_eq!(judgements.len(), 2);
     assert!(judgements.iter().all(|judgement| judgement.intent.chars().count() < 100));
+    // What people know it by is not cut off.
+    assert!(judgements.iter().all(|judgement| judgement.intent.starts_with("metadata.invoice=inv_9 a=xxx")), "{judgements:#?}");
 }
