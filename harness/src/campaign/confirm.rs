@@ -13,7 +13,7 @@ use crate::model::census::Census;
 use crate::model::event::Event;
 use crate::model::fault::Fault;
 use crate::model::finding::Finding;
-use crate::model::life::{Trial, TrialEnd};
+use crate::model::life::{Life, Trial, TrialEnd};
 use crate::model::schedule::Schedule;
 use crate::model::verdict::Judgement;
 use crate::oracle::{self, Expectation};
@@ -34,6 +34,22 @@ pub struct Place<'a> {
     pub census: &'a Census,
     /// Where its images are, if it has some.
     pub store: Option<&'a Arc<ImageStore>>,
+}
+
+/// What it took to show findings again.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Cost {
+    /// Lives.
+    pub lives: u64,
+    /// Their CPU time, in microseconds.
+    pub cpu_us: u64,
+}
+
+impl Cost {
+    fn add(&mut self, lives: &[Life]) {
+        self.lives += lives.len() as u64;
+        self.cpu_us += lives.iter().map(|life| life.cpu_us).sum::<u64>();
+    }
 }
 
 /// Opens the store in the folder of a finding.
@@ -76,7 +92,7 @@ fn judged(expectation: &Expectation, finding: &Finding, trial: Trial, reached: b
     Answer { reached, reproduced, end: trial.end, judgements, lives: trial.lives, ledger: trial.ledger }
 }
 
-/// Carries out a finding's schedule once, in a world of that name, which is returned too. A point that is not reached is tried
+/// Carries out a finding's schedule once, in a world of that name, which is returned too, and what it took. A point that is not reached is tried
 /// under its other names.
 ///
 /// # Errors
@@ -87,10 +103,11 @@ pub async fn answer(
     finding: &Finding,
     census: &Census,
     name: &str,
-) -> Result<(Answer, World), CampaignError> {
-    let mut world = stage.world(name)?;
+) -> Result<(Answer, World, Cost), CampaignError> {
+    let (mut world, mut cost) = (stage.world(name)?, Cost::default());
     let restart = || Restart { interleaving: finding.interleaving, ..Restart::default() };
     let mut trial = stage.trial_from(finding.schedule.clone(), restart(), &world).await?.trial;
+    cost.add(&trial.lives);
     for schedule in other_names(&finding.schedule, census) {
         if trial.end != TrialEnd::Unreached || stage.abort.is_set() {
             break;
@@ -99,9 +116,10 @@ pub async fn answer(
         drop(world);
         world = stage.world(name)?;
         trial = stage.trial_from(schedule, restart(), &world).await?.trial;
+        cost.add(&trial.lives);
     }
     let reached = is_reached(&trial);
-    Ok((judged(expectation, finding, trial, reached), world))
+    Ok((judged(expectation, finding, trial, reached), world, cost))
 }
 
 /// The same call counted from earlier anchors. A name that leaves parts open would count other calls as well.
@@ -118,15 +136,21 @@ pub async fn keep_all(
     place: Place<'_>,
     found: Vec<(Finding, Option<FindingImage>)>,
     before: usize,
-) -> Result<Vec<Finding>, CampaignError> {
+) -> Result<(Vec<Finding>, Cost), CampaignError> {
     (place.desk.tell)(&Event::Planned { cell: place.stage.index, trials: found.len() as u64 });
     let numbered = found.into_iter().enumerate();
     let kept = stream::iter(numbered).map(|(index, (mut finding, image))| async move {
-        keep(place, &mut finding, image, before + index + 1).await?;
+        let cost = keep(place, &mut finding, image, before + index + 1).await?;
         place.desk.note(&Event::FindingMade { cell: place.stage.index, finding: Box::new(finding.clone()) })?;
-        Ok(finding)
+        Ok((finding, cost))
     });
-    kept.buffered(place.desk.options.jobs.max(1)).try_collect().await
+    let kept: Vec<(Finding, Cost)> = kept.buffered(place.desk.options.jobs.max(1)).try_collect().await?;
+    let mut all = Cost::default();
+    for (_, cost) in &kept {
+        all.lives += cost.lives;
+        all.cpu_us += cost.cpu_us;
+    }
+    Ok((kept.into_iter().map(|(finding, _)| finding).collect(), all))
 }
 
 /// Gives a finding its id and its command, brings it back by a SIGKILL, and keeps the world of that trial and the crash image in its
@@ -134,14 +158,17 @@ pub async fn keep_all(
 ///
 /// # Errors
 /// The trial could not be made, or the run folder cannot be written.
-async fn keep(place: Place<'_>, finding: &mut Finding, image: Option<FindingImage>, number: usize) -> Result<(), CampaignError> {
+async fn keep(
+    place: Place<'_>,
+    finding: &mut Finding,
+    image: Option<FindingImage>,
+    number: usize,
+) -> Result<Cost, CampaignError> {
     let Place { stage, desk, .. } = place;
     finding.id = format!("F{number}");
     let folder = desk.folder.finding_dir(&finding.id).map_err(CampaignError::Store)?;
     finding.repro = format!("killpoint replay {}", folder.display());
-    if !stage.abort.is_set() {
-        again(place, finding, &folder).await?;
-    }
+    let cost = if stage.abort.is_set() { Cost::default() } else { again(place, finding, &folder).await? };
     if let (Some(image), Some(store)) = (&image, place.store) {
         export(store, image, &folder)?;
     }
@@ -157,7 +184,8 @@ async fn keep(place: Place<'_>, finding: &mut Finding, image: Option<FindingImag
         finding: finding.clone(),
         image,
     };
-    desk.folder.write_finding(&file).map_err(CampaignError::Store)
+    desk.folder.write_finding(&file).map_err(CampaignError::Store)?;
+    Ok(cost)
 }
 
 /// Copies an image into the store of a finding.
@@ -176,13 +204,16 @@ fn export(store: &ImageStore, image: &FindingImage, folder: &Path) -> Result<(),
 /// How often a finding is brought back before it is said that it did not come.
 const AGAIN_TRIES: u32 = 3;
 
-async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result<(), CampaignError> {
+async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result<Cost, CampaignError> {
     let Place { stage, expectation, census, .. } = place;
+    let mut cost = Cost::default();
     for _ in 0..AGAIN_TRIES {
         let name = format!("c{}-{}", stage.index, finding.id);
-        let (answer, world) = answer(stage, expectation, finding, census, &name).await?;
+        let (answer, world, own) = answer(stage, expectation, finding, census, &name).await?;
+        cost.lives += own.lives;
+        cost.cpu_us += own.cpu_us;
         if answer.end == TrialEnd::Interrupted {
-            return Ok(());
+            return Ok(cost);
         }
         if answer.reproduced {
             finding.confirmed_by_sigkill = finding.schedule.kills() > 0;
@@ -195,7 +226,7 @@ async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result
                 let why = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
                 finding.why.push(format!("not all files of its trial could be kept: {why}"));
             }
-            return Ok(());
+            return Ok(cost);
         }
     }
     let trials = finding.trials;
@@ -206,5 +237,5 @@ async fn again(place: Place<'_>, finding: &mut Finding, folder: &Path) -> Result
     } else {
         format!("shown by image only: in {AGAIN_TRIES} trials by SIGKILL the threads did not come into this order again")
     });
-    Ok(())
+    Ok(cost)
 }

@@ -307,8 +307,8 @@ async fn by_images(
 ) -> Result<CellResult, CampaignError> {
     let place = confirm::Place { stage, desk, expectation, census: &baseline.census, store: Some(store) };
     let found = std::mem::take(&mut developed.findings);
-    let kept = confirm::keep_all(place, found, findings_before).await?;
-    Ok(CellResult::of_images(stage, baseline, developed, kept))
+    let (kept, cost) = confirm::keep_all(place, found, findings_before).await?;
+    Ok(CellResult::of_images(stage, baseline, developed, kept).and(cost))
 }
 
 /// A campaign in which each trial is made by a SIGKILL. `reason`: why images are not sound.
@@ -338,6 +338,6 @@ async fn by_kills(
     let found = findings::group(&stage.values(), &baseline.census, &swept.records);
     let place = confirm::Place { stage, desk, expectation, census: &baseline.census, store: None };
     let found = found.into_iter().map(|finding| (finding, None)).collect();
-    let found = confirm::keep_all(place, found, findings_before).await?;
-    Ok(CellResult::of(stage, baseline, swept, found, trials).because(reason))
+    let (found, cost) = confirm::keep_all(place, found, findings_before).await?;
+    Ok(CellResult::of(stage, baseline, swept, found, trials).and(cost).because(reason))
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::allowances;
 use super::baseline::Baseline;
+use super::confirm::Cost;
 use super::image::Developed;
 use super::stage::Stage;
 use super::sweep::Swept;
@@ -115,14 +116,23 @@ impl CellResult {
             raw: depths.iter().map(|depth| depth.raw).sum(),
             distinct: depths.iter().map(|depth| depth.distinct).sum(),
         };
+        let checked_lives = check.as_ref().map_or(0, |check| check.lives);
         (summary.depths, summary.orders, summary.class_check) = (depths, orders, check);
         let confirmed = result.findings.iter().filter(|finding| finding.confirmed_by_sigkill).count() as u64;
         result.trials.killed += confirmed;
         result.trials.recorded += recorded_lives;
         result.trials.resumed += resumed_lives;
-        result.lives += recorded_lives + resumed_lives;
+        result.lives += recorded_lives + resumed_lives + checked_lives;
         result.cpu_us += cpu_us;
         result
+    }
+
+    /// The same, with what it took to show its findings again.
+    #[must_use]
+    pub fn and(mut self, cost: Cost) -> Self {
+        self.lives += cost.lives;
+        self.cpu_us += cost.cpu_us;
+        self
     }
 
     /// The same, with what went wrong on the wire.
@@ -153,7 +163,7 @@ impl CellResult {
         self.lives += lives;
         self.cpu_us += records.iter().map(|record| record.cpu_us).sum::<u64>();
         self.findings.extend(wired.findings);
-        self
+        self.and(wired.cost)
     }
 
     /// The same, with the reason why it was not made from images.

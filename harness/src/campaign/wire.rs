@@ -25,6 +25,8 @@ pub struct Wired {
     pub findings: Vec<Finding>,
     /// Counts, by fault.
     pub counts: Vec<WireCounts>,
+    /// What it took to show the findings again.
+    pub cost: confirm::Cost,
 }
 
 /// Carries out all trials with faults of the wire. `found` findings were numbered before.
@@ -53,9 +55,9 @@ pub async fn run(
     let grouped = findings::group(&stage.values(), census, &swept.records);
     let place = confirm::Place { stage, desk, expectation, census, store: None };
     let grouped = grouped.into_iter().map(|finding| (finding, None)).collect();
-    let findings = confirm::keep_all(place, grouped, found).await?;
+    let (findings, cost) = confirm::keep_all(place, grouped, found).await?;
     let counts = counts(&plans, &swept);
-    Ok(Wired { swept, planned, findings, counts })
+    Ok(Wired { swept, planned, findings, counts, cost })
 }
 
 /// For each fault how many trials there were to be, how many saw it happen, and in how many of these a promise was broken.

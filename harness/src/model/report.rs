@@ -43,7 +43,7 @@ pub struct Report {
     pub states: StateCounts,
     /// Trials.
     pub trials: TrialCounts,
-    /// Lives, of all trials and baselines.
+    /// Lives, of all trials and clean runs, of findings that were shown again and of a check of merged states.
     pub lives: u64,
     /// Wall time of the run, in milliseconds.
     pub wall_ms: u64,
@@ -166,6 +166,8 @@ pub struct ClassCheck {
     pub classes: u64,
     /// Their members.
     pub members: u64,
+    /// Lives that this took.
+    pub lives: u64,
     /// Members whose verdict differs from that of their class: each is a bug of killpoint, one sentence each.
     pub disagreements: Vec<String>,
 }

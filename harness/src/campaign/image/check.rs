@@ -10,6 +10,7 @@ use tokio::task::JoinSet;
 
 use super::explore::{self, Candidate, Explored, Lab};
 use crate::campaign::options::CampaignError;
+use crate::model::life::TrialEnd;
 use crate::model::reel::StateRecord;
 use crate::model::report::ClassCheck;
 use crate::model::shot::Shot;
@@ -42,8 +43,7 @@ pub async fn classes(lab: &Lab<'_>, explored: &Explored, count: usize, seed: u64
     let mut check = ClassCheck::default();
     for (state, class) in classes.into_iter().take(count) {
         let Some(known) = explored.states.get(state) else { continue };
-        check.classes += 1;
-        check.members += class.len() as u64;
+        let (members, mut is_whole) = (class.len() as u64, true);
         let mut running = JoinSet::new();
         let mut rest = class.into_iter().enumerate();
         loop {
@@ -56,7 +56,10 @@ pub async fn classes(lab: &Lab<'_>, explored: &Explored, count: usize, seed: u64
             }
             let Some(joined) = running.join_next().await else { break };
             let (record, _) = joined.map_err(|error| CampaignError::Bug(format!("a check panicked: {error}")))??;
-            if record.end != crate::model::life::TrialEnd::Interrupted && verdicts(&record) != verdicts(known) {
+            check.lives += u64::from(record.lives);
+            if record.end == TrialEnd::Interrupted {
+                is_whole = false;
+            } else if verdicts(&record) != verdicts(known) {
                 check.disagreements.push(format!(
                     "a world at {} was taken for that at {}, but comes to {} instead of {}",
                     record.schedule,
@@ -65,6 +68,10 @@ pub async fn classes(lab: &Lab<'_>, explored: &Explored, count: usize, seed: u64
                     words(known)
                 ));
             }
+        }
+        if is_whole {
+            check.classes += 1;
+            check.members += members;
         }
     }
     Ok(check)
